@@ -1,0 +1,1 @@
+"""What is wrong: one entry a cause, the root before its symptoms, with evidence."""

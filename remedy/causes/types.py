@@ -1,0 +1,73 @@
+"""What is wrong, with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Certainty = Literal["confirmed", "likely", "possible"]
+EvidenceKind = Literal["log", "fact", "probe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One thing that was seen: a log line, a fact, or what a probe answered; ``source`` says where."""
+
+    kind: EvidenceKind
+    text: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A cause found in this case. Exactly one finding of a diagnosis has ``root`` set, and it comes first."""
+
+    id: str
+    root: bool
+    certainty: Certainty
+    toolchain: bool
+    summary: str
+    evidence: tuple[Evidence, ...] = ()
+    libraries: tuple[str, ...] = ()
+    mendable: bool = False
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All findings of one case, root first; never empty (``healthy`` or ``unknown`` where nothing else)."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def root(self) -> Finding:
+        """The root cause."""
+        return self.findings[0]
+
+
+@dataclass(frozen=True, slots=True)
+class PartialFacts:
+    """What is known beside a log, each None where it is not: the facts file of ``remedy explain -``, or a digest
+    of a Snapshot. Versions are tuples; ``sm`` is the compute capability; ``nvcc`` is None also where it is unreadable.
+    """
+
+    gpu: str | None = None
+    sm: tuple[int, int] | None = None
+    torch: tuple[int, ...] | None = None
+    torch_cuda: tuple[int, ...] | None = None
+    nvcc: tuple[int, ...] | None = None
+    cuda_headers: tuple[int, ...] | None = None
+    driver: tuple[int, ...] | None = None
+    flashinfer: str | None = None
+    gcc: tuple[int, ...] | None = None
+    os: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    cuda_home: str | None = None
+    unit: str | None = None
+    kernel_module: tuple[int, ...] | None = None
+    driver_packages: tuple[int, ...] | None = None
+    linked_cudart: str | None = None
+    silent_s: float | None = None
+    lock_files: tuple[str, ...] = ()
+    note: str | None = None

@@ -1,0 +1,1 @@
+"""The transaction: proof, write-ahead ledger, apply, roll back, recover."""

@@ -1,0 +1,43 @@
+"""Errors that a person is meant to read, each with its exit code."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit codes of every command; they are a contract with scripts."""
+
+    DONE = 0
+    INTERNAL = 1
+    USAGE = 2
+    PROBLEM = 3
+    NOT_MENDABLE = 4
+    ROLLED_BACK = 5
+    ROLLBACK_INCOMPLETE = 6
+    REFUSED = 7
+    INTERRUPTED = 130
+
+
+class RemedyError(Exception):
+    """One clear message, an optional hint on how to mend it, and the exit code of the command."""
+
+    def __init__(self, message: str, *, hint: str | None = None, exit_code: Exit = Exit.INTERNAL) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.exit_code = exit_code
+
+
+class UsageError(RemedyError):
+    """Bad input: the unit does not exist, is no service, an option has a bad value."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint, exit_code=Exit.USAGE)
+
+
+class Refused(RemedyError):
+    """Nothing was touched: rights, a held lock, a masked unit, a failed proof."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint, exit_code=Exit.REFUSED)

@@ -1,0 +1,1 @@
+"""This machine, read only: every fact on its own, timed, with a reason where it is missing."""

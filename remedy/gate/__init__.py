@@ -1,0 +1,1 @@
+"""Watches a start to a verdict."""

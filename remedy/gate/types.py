@@ -1,0 +1,52 @@
+"""The verdict on a start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from remedy.facts.types import LogLine
+
+State = Literal["healthy", "failed", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """How health is recognised: ``ready`` are regular expressions of ready lines, ``fatal`` of lines that end the
+    wait at once, ``health_url`` is probed once a ready line came or the port listens, ``timeout`` and ``settle`` in
+    seconds; ``expected`` is the length of the last good start, None where there was none.
+    """
+
+    ready: tuple[str, ...] = ()
+    fatal: tuple[str, ...] = ()
+    health_url: str | None = None
+    generate_url: str | None = None
+    timeout: float = 1800.0
+    settle: float = 2.0
+    expected: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Something worth showing during a start: ``phase`` (weights, kernels, graph-capture, ready-line, health, …),
+    ``done`` of ``total`` where counted, ``line`` the telling log line, ``elapsed`` seconds."""
+
+    phase: str
+    elapsed: float
+    line: str = ""
+    done: int | None = None
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The end of a watch. ``reason`` in one sentence; ``decided_by`` names the signal (job, state, restart, line,
+    health, timeout, hang); ``elapsed`` seconds from the start; ``log`` the invocation's lines, for the new diagnosis.
+    """
+
+    state: State
+    reason: str
+    decided_by: str
+    elapsed: float
+    log: tuple[LogLine, ...] = ()
+    invocation: str = ""

@@ -1,0 +1,1 @@
+"""What each JIT library would compile with here, and what it needs."""

@@ -1,0 +1,1 @@
+"""From requirements to an ordered list of steps, each with a preview, an undo and a reason."""

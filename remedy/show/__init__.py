@@ -1,0 +1,1 @@
+"""Text, JSON, diffs and progress."""

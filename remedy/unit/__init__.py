@@ -1,0 +1,1 @@
+"""Reads a systemd service as systemd would, follows its launch to the interpreter, and edits it losslessly."""
