@@ -21,6 +21,7 @@ class Expectation:
     fatal: tuple[str, ...] = ()
     health_url: str | None = None
     generate_url: str | None = None
+    generate_body: str = ""
     timeout: float = 1800.0
     settle: float = 2.0
     expected: float | None = None
