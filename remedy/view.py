@@ -103,11 +103,12 @@ class Overlaid:
     """A view with some files' bytes replaced: the machine as it would be after planned edits.
 
     ``files`` maps absolute paths to new bytes, or to None for a file that is removed. New parent
-    directories come to exist by themselves.
+    directories come to exist by themselves. Files named in ``executables`` get their execute bits.
     """
 
     base: View
     files: Mapping[str, bytes | None]
+    executables: frozenset[str] = frozenset()
 
     def _planned(self, path: str) -> tuple[bool, bytes | None]:
         if path in self.files:
@@ -153,9 +154,8 @@ class Overlaid:
         if data is None:
             return None
         old = self.base.stat(path)
-        return Stat(
-            "file", old.mode if old else 0o644, old.uid if old else 0, old.gid if old else 0, len(data), 0
-        )
+        new_mode = 0o755 if path in self.executables else 0o644
+        return Stat("file", old.mode if old else new_mode, old.uid if old else 0, old.gid if old else 0, len(data), 0)
 
     def lstat(self, path: str) -> Stat | None:
         if path in self.files:

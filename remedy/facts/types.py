@@ -198,6 +198,26 @@ class AptPackage:
 
 
 @dataclass(frozen=True, slots=True)
+class PackageChange:
+    """One package that apt would install or upgrade; ``download`` and ``installed`` in bytes."""
+
+    name: str
+    version: str
+    old_version: str | None
+    download: int
+    installed: int
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What apt says an installation would do: every change, or the errors (apt's own words) that forbid it."""
+
+    changes: tuple[PackageChange, ...] = ()
+    errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """Every fact of one look at the machine. A fact that is missing has an entry in ``missing``."""
 

@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from remedy.facts.types import PackageChange as PackageChange
 from remedy.unit.types import EditRefused, FileEdit
-
-
-@dataclass(frozen=True, slots=True)
-class PackageChange:
-    """One package that apt would install or upgrade; ``download`` and ``installed`` in bytes."""
-
-    name: str
-    version: str
-    old_version: str | None
-    download: int
-    installed: int
-    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
