@@ -15,7 +15,8 @@ class Context:
     """What a library is asked about: the environment it would run in, this machine, its file system.
 
     ``env`` is the environment of the interpreter process (after the launch chain); ``home`` the home folder
-    of the service's user; ``server`` the server program that hosts the library (``sglang``, ``vllm``, "").
+    of the service's user; ``server`` the server program that hosts the library (``sglang``, ``vllm``, "");
+    ``argv`` its command line, empty where it is not known.
     """
 
     env: Mapping[str, str]
@@ -24,6 +25,7 @@ class Context:
     home: str = "/root"
     server: str = ""
     user: str = "root"
+    argv: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,8 @@ class Requirement:
     ``nvcc_minimum`` and ``nvcc_below`` (exclusive) bound nvcc's version, ``targets`` are the architectures it
     will ask nvcc for (``120f``), ``components`` those of Toolkit.components that its builds need,
     ``torch_major`` the CUDA major that must match (None: any), ``reason`` says in one clause where the minimum
-    comes from ("SM 12.x requires CUDA >= 12.9").
+    comes from ("SM 12.x requires CUDA >= 12.9"). ``optional`` are components that only some of the library's
+    modules need: worth installing beside the others, never a reason to reject a toolkit.
     """
 
     nvcc_minimum: Version | None = None
@@ -45,16 +48,21 @@ class Requirement:
     host_compiler: bool = False
     python_headers: bool = False
     reason: str = ""
+    optional: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a library will fail (or misbehave) here: a cause id, one sentence, and the facts it rests on."""
+    """Why a library will fail (or misbehave) here: a cause id, one sentence, and the facts it rests on.
+
+    ``variable`` names the environment variable whose value is to blame, where one is.
+    """
 
     cause: str
     text: str
     facts: tuple[str, ...] = ()
     fatal: bool = True
+    variable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +80,8 @@ class Resolution:
 
     ``toolkit`` is the root it takes, ``found_by`` the step of its own lookup that decided ("CUDA_HOME",
     "PATH", "/usr/local/cuda", "torch.version.cuda", "bundled", "nothing"), ``variable`` the environment
-    variable that decided (its Place is looked up in the Launch by whoever prints it).
+    variable that decided (its Place is looked up in the Launch by whoever prints it). ``variables`` are those
+    that the library reads, ``unknown`` says in short sentences what could not be judged for want of a fact.
     """
 
     library: str
@@ -87,6 +96,7 @@ class Resolution:
     cache: str | None = None
     stale: tuple[StaleEntry, ...] = ()
     variables: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     @property
     def satisfied(self) -> bool:
@@ -95,10 +105,15 @@ class Resolution:
 
 
 class Library(Protocol):
-    """One JIT library: one file in this folder, found by the folder's own listing."""
+    """One JIT library: one file in this folder, found by the folder's own listing.
+
+    ``distributions`` are the names that it is installed under; ``rank`` orders libraries by how much of a start
+    hangs on them, lowest first.
+    """
 
     name: str
     distributions: tuple[str, ...]
+    rank: int
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """What this version of the library would do in this context. Pure; never raises for odd values."""
