@@ -1,0 +1,43 @@
+"""Log lines and the phases they tell of."""
+
+from __future__ import annotations
+
+import pytest
+
+from remedy.gate.journal import read_line
+from remedy.gate.phases import progress_of
+
+
+@pytest.mark.parametrize(
+    ("line", "phase", "done", "total"),
+    [
+        ("Loading safetensors checkpoint shards:  62% Completed | 18/29 [01:21<00:50,  4.61s/it]", "weights", 18, 29),
+        ("[2/4] /usr/local/cuda-13.0/bin/nvcc -c x.cu", "kernels", 2, 4),
+        ("[2026-05-02 10:11:03] Load weight begin. avail mem=90 GB", "weights", None, None),
+        ("[2026-05-02 10:11:03] Capture cuda graph begin..", "graph-capture", None, None),
+        ("INFO:     Application startup complete.", "ready-line", None, None),
+    ],
+)  # fmt: skip
+def test_phases(line: str, phase: str, done: int | None, total: int | None) -> None:
+    progress = progress_of(line, 1.0)
+    assert progress is not None
+    assert (progress.phase, progress.done, progress.total) == (phase, done, total)
+
+
+def test_a_line_that_tells_nothing() -> None:
+    assert progress_of("INFO 200 OK", 1.0) is None
+
+
+def test_journal_lines() -> None:
+    line = read_line(
+        b'{"MESSAGE":"hello","_PID":"7","_SYSTEMD_INVOCATION_ID":"ab","__REALTIME_TIMESTAMP":"12",'
+        b'"SYSLOG_IDENTIFIER":"python3"}'
+    )
+    assert line is not None
+    assert (line.text, line.pid, line.invocation, line.realtime, line.from_manager) == ("hello", 7, "ab", 12, False)
+    manager = read_line(b'{"MESSAGE":"Started.","_PID":"1","UNIT":"x.service","INVOCATION_ID":"cd"}')
+    assert manager is not None and manager.from_manager and manager.invocation == "cd"
+    raw = read_line(b'{"MESSAGE":[27,91,51,49,109,104,105],"_PID":"7"}')
+    assert raw is not None and raw.text == "\x1b[31mhi"
+    assert read_line(b"not json") is None
+    assert read_line(b'{"MESSAGE":null}') is None
