@@ -1,0 +1,68 @@
+"""Runs inside the twin, in the service's own interpreter, from standard input: the standard library only.
+
+It prints one JSON object a line: ``begin`` before a probe and its result after it, so that a probe that takes the
+process down with it is known by name. Everything else that the libraries print goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from typing import Any
+
+
+def writable(folder: str) -> None:
+    """Raise OSError where a file can't be made in a cache folder, or in the nearest folder above it."""
+    while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+    handle, path = tempfile.mkstemp(prefix=".remedy-proof-", dir=folder)
+    os.close(handle)
+    os.unlink(path)
+
+
+def run(name: str, source: str, work: str) -> dict[str, object]:
+    """One probe: ``probe(work)`` of its source returns what the library sees, or raises."""
+    begin = time.monotonic()
+    result: dict[str, object] = {"library": name, "ok": False}
+    try:
+        space: dict[str, Any] = {"__name__": "remedy_probe"}
+        exec(compile(source, "probe of " + name, "exec"), space)
+        result.update(space["probe"](work))
+        result["ok"] = True
+    except BaseException as error:
+        result["error"] = "".join(traceback.format_exception(type(error), error, error.__traceback__))[-200000:]
+    result["seconds"] = round(time.monotonic() - begin, 3)
+    return result
+
+
+def main(text: str) -> None:
+    """Carry out the orders (JSON text): probe each cache folder, then each library."""
+    orders = json.loads(text)
+    answers = os.fdopen(os.dup(1), "w", 1)
+    os.dup2(2, 1)
+    base = tempfile.mkdtemp(prefix="remedy-proof-")
+    # The libraries read these at import: the proof must not touch the service's real caches.
+    os.environ["FLASHINFER_WORKSPACE_BASE"] = base
+    os.environ["TVM_FFI_CACHE_DIR"] = base
+    os.environ["TORCH_EXTENSIONS_DIR"] = base
+    os.environ["TRITON_CACHE_DIR"] = os.path.join(base, "triton")
+    os.environ.setdefault("MAX_JOBS", "2")
+    try:
+        for folder in orders["caches"]:
+            try:
+                writable(folder)
+            except OSError as error:
+                answers.write(json.dumps({"library": "cache", "ok": False, "error": str(error)}) + "\n")
+        for name, source in orders["probes"].items():
+            answers.write(json.dumps({"library": name, "begin": True}) + "\n")
+            work = os.path.join(base, name)
+            os.makedirs(work, exist_ok=True)
+            answers.write(json.dumps(run(name, source, work)) + "\n")
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+    sys.stdout.flush()

@@ -1,0 +1,217 @@
+"""The diagnosis, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from remedy.causes.types import Diagnosis, Evidence, Finding
+from remedy.facts.types import Gpu, Missing, UnitState
+from remedy.jit.types import Resolution
+from remedy.road import Look
+from remedy.show.text import bold, clock, dotted, plain, rows, wrap
+from remedy.unit.types import Variable
+
+SCHEMA = 1
+# Log lines of one finding that are worth a screen at 2 a.m.; all of them are in the JSON.
+_SHOWN_LINES = 3
+
+
+def diagnosis_json(look: Look) -> dict[str, Any]:
+    """The object of ``diagnose --json``."""
+    return {
+        "schema": SCHEMA,
+        "unit": look.service.name,
+        "state": state_json(look.snapshot.state),
+        "causes": causes_json(look.diagnosis),
+        "libraries": [library_json(resolution) for resolution in look.resolutions],
+        "missing_facts": [{"fact": missing.fact, "why": missing.why} for missing in look.snapshot.missing],
+    }
+
+
+def state_json(state: UnitState | None) -> dict[str, Any]:
+    """What the manager says of the unit; empty where it was not asked."""
+    if state is None:
+        return {}
+    return {
+        "active_state": state.active_state,
+        "sub_state": state.sub_state,
+        "result": state.result,
+        "n_restarts": state.n_restarts,
+        "invocation": state.invocation,
+    }
+
+
+def causes_json(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+    """The causes, root first."""
+    return [
+        {
+            "id": finding.id,
+            "root": finding.root,
+            "certainty": finding.certainty,
+            "toolchain": finding.toolchain,
+            "summary": finding.summary,
+            "evidence": [
+                {"kind": evidence.kind, "text": evidence.text, "source": evidence.source}
+                for evidence in finding.evidence
+            ],
+            "libraries": list(finding.libraries),
+            "mendable": finding.mendable,
+            "advice": finding.advice,
+        }
+        for finding in diagnosis.findings
+    ]
+
+
+def library_json(resolution: Resolution) -> dict[str, Any]:
+    """One JIT library's answer."""
+    return {
+        "name": resolution.library,
+        "version": resolution.version,
+        "toolkit": resolution.toolkit,
+        "found_by": resolution.found_by,
+        "nvcc_version": dotted(resolution.nvcc_version) if resolution.nvcc_version else None,
+        "requires": requires_text(resolution),
+        "satisfied": resolution.satisfied,
+        "cache": resolution.cache,
+    }
+
+
+def requires_text(resolution: Resolution) -> str:
+    """What a library demands, in one clause: ``nvcc >= 12.9 for 120f``; empty where it demands nothing."""
+    requires = resolution.requires
+    words = []
+    if requires.nvcc_minimum:
+        words.append(f"nvcc >= {dotted(requires.nvcc_minimum)}")
+    if requires.nvcc_below:
+        words.append(f"nvcc < {dotted(requires.nvcc_below)}")
+    text = ", ".join(words)
+    if requires.targets:
+        text = f"{text or 'nvcc'} for {' '.join(sorted(requires.targets))}"
+    return text
+
+
+def diagnosis_text(look: Look, columns: int = 80) -> str:
+    """The verdict in one sentence, then why, then what to do next."""
+    root = look.diagnosis.root
+    parts = [verdict_text(look.service.name, root, columns)]
+    if root.id != "healthy":
+        parts.append(why_text(look, root, columns))
+    others = look.diagnosis.findings[1:]
+    if others:
+        parts.append(others_text(others, columns))
+    if look.snapshot.missing and root.id != "healthy":
+        parts.append(missing_text(look.snapshot.missing, columns))
+    parts.append(next_text(look.service.name, root, columns))
+    return "\n\n".join(part for part in parts if part)
+
+
+def verdict_text(unit: str, root: Finding, columns: int) -> str:
+    """One sentence, and what it is called."""
+    sentence = wrap(f"{unit}: {plain(root.summary)}", columns=columns)
+    if root.id == "healthy":
+        return bold(sentence)
+    return f"{bold(sentence)}\n  cause: {root.id} ({root.certainty})"
+
+
+def why_text(look: Look, root: Finding, columns: int) -> str:
+    """The chain from the GPU to the line that chose the compiler, then what the log says."""
+    pairs = chain(look, root) if root.toolchain else []
+    known = " ".join(text for _, text in pairs)
+    pairs += [
+        (evidence.kind, place_after(plain(evidence.text), evidence.source))
+        for evidence in root.evidence
+        if evidence.kind != "log" and evidence.text not in known
+    ]
+    text = "Why\n" + rows(pairs, columns) if pairs else ""
+    lines = log_text([evidence for evidence in root.evidence if evidence.kind == "log"], columns)
+    return "\n\n".join(part for part in (text, lines) if part)
+
+
+def place_after(text: str, source: str) -> str:
+    """A fact and where it stands."""
+    return f"{text} ({source})" if source and source not in text else text
+
+
+def chain(look: Look, root: Finding) -> list[tuple[str, str]]:
+    """GPU, what each library needs and what it found, and torch: label and text."""
+    pairs = [("GPU", gpus_text(look.snapshot.gpus))] if look.snapshot.gpus else []
+    environment = look.launch.environment
+    for resolution in look.resolutions:
+        if resolution.library in root.libraries or not resolution.satisfied:
+            pairs += library_rows(resolution, environment)
+    interpreter = look.snapshot.interpreter
+    if interpreter and interpreter.torch:
+        built = f", built for CUDA {interpreter.torch_cuda}" if interpreter.torch_cuda else ", built without CUDA"
+        pairs.append(("torch", f"{interpreter.torch}{built}"))
+    return pairs
+
+
+def library_rows(resolution: Resolution, environment: Mapping[str, Variable]) -> list[tuple[str, str]]:
+    """What one library needs, and what it found through which line."""
+    pairs = []
+    name = f"{resolution.library} {resolution.version}".strip()
+    needs = requires_text(resolution)
+    if needs:
+        reason = f" ({resolution.requires.reason})" if resolution.requires.reason else ""
+        pairs.append((name, f"needs {needs}{reason}"))
+    if resolution.nvcc or resolution.toolkit:
+        what = resolution.nvcc or resolution.toolkit
+        version = f" {dotted(resolution.nvcc_version)}" if resolution.nvcc_version else ""
+        through = f", through {resolution.found_by}" if resolution.found_by else ""
+        variable = environment.get(resolution.variable or "")
+        place = f", set in {variable.source}" if variable and variable.source.line else ""
+        pairs.append(("" if pairs else name, f"found nvcc{version}: {what}{through}{place}"))
+    for problem in resolution.problems:
+        if problem.fatal:
+            pairs.append(("" if pairs else name, plain(problem.text)))
+    return pairs
+
+
+def gpus_text(gpus: Sequence[Gpu]) -> str:
+    """The GPUs in one line, equal ones counted together."""
+    kinds: dict[tuple[str, tuple[int, int] | None], int] = {}
+    for gpu in gpus:
+        kinds[(gpu.name, gpu.capability)] = kinds.get((gpu.name, gpu.capability), 0) + 1
+    texts = []
+    for (name, capability), count in kinds.items():
+        of = f"{count} x " if count > 1 else ""
+        texts.append(f"{of}{plain(name)}, compute capability {dotted(capability)}")
+    return "; ".join(texts)
+
+
+def log_text(evidence: Iterable[Evidence], columns: int, title: str = "The log says") -> str:
+    """Log lines with their time; a line is shown once."""
+    seen: dict[str, str] = {}
+    for line in evidence:
+        seen.setdefault(plain(line.text).strip(), line.source)
+    shown = list(seen.items())[:_SHOWN_LINES]
+    if not shown:
+        return ""
+    return f"{title}\n" + rows([(source, text) for text, source in shown], columns)
+
+
+def others_text(findings: Sequence[Finding], columns: int) -> str:
+    """What else was found: symptoms of the root, and faults that would come next."""
+    pairs = [(finding.id, plain(finding.summary)) for finding in findings]
+    return "Also seen (follows from it, or comes next)\n" + rows(pairs, columns)
+
+
+def missing_text(missing: Sequence[Missing], columns: int) -> str:
+    """The facts that could not be had."""
+    return "Not known\n" + rows([(fact.fact, plain(fact.why)) for fact in missing], columns)
+
+
+def next_text(unit: str, root: Finding, columns: int) -> str:
+    """The one thing to do next."""
+    if root.id == "healthy":
+        return ""
+    if root.mendable:
+        return f"Next\n  remedy fix {unit} --dry-run    shows the mend, changes nothing\n  remedy fix {unit}"
+    advice = plain(root.advice) or f"remedy explain {root.id}"
+    return f"Next\n{wrap(advice, 2, columns)}"
+
+
+def line_source(realtime: int, pid: int) -> str:
+    """Where a journal line stands: its time and writer."""
+    return f"{clock(realtime)} [{pid}]" if pid else clock(realtime)

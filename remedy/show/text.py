@@ -1,0 +1,100 @@
+"""Words, widths and sizes: what every text on the terminal is made with."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import textwrap
+from typing import TextIO
+
+# Everything that could move a cursor, set a colour or a title: C0 (but tab), DEL, C1 and the bidirectional marks.
+_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_ESCAPE = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\-_])")
+
+
+def plain(text: str) -> str:
+    """Text of foreign origin without anything a terminal would obey: escape sequences gone, the rest as \\xNN."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", _ESCAPE.sub("", text))
+
+
+def width(stream: TextIO = sys.stdout) -> int:
+    """Columns to write in: the terminal's, at most 100 so that lines stay readable; 80 in a pipe."""
+    if not stream.isatty():
+        return 80
+    return max(40, min(100, shutil.get_terminal_size().columns))
+
+
+def colours(stream: TextIO = sys.stdout) -> bool:
+    """Whether colour is welcome (NO_COLOR, TERM=dumb and pipes say no)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def bold(text: str, stream: TextIO = sys.stdout) -> str:
+    """Text that stands out where colour is welcome."""
+    return f"\x1b[1m{text}\x1b[0m" if colours(stream) else text
+
+
+def wrap(text: str, indent: int = 0, columns: int = 80, hanging: int | None = None) -> str:
+    """A paragraph in ``columns`` columns; long words (paths) are never cut."""
+    return textwrap.fill(
+        text,
+        columns,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent if hanging is None else hanging),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def rows(pairs: list[tuple[str, str]], columns: int = 80, indent: int = 2) -> str:
+    """Label and text in two columns, the text wrapped below itself."""
+    label_width = max((len(label) for label, _ in pairs), default=0) + 2
+    lines = []
+    for label, text in pairs:
+        start = " " * indent + label.ljust(label_width)
+        lines.append(
+            textwrap.fill(
+                text,
+                columns,
+                initial_indent=start,
+                subsequent_indent=" " * (indent + label_width),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+    return "\n".join(lines)
+
+
+def size(count: int) -> str:
+    """Bytes for people: 873 B, 12.4 MB (powers of ten, as apt counts)."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000 or unit == "GB":
+            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{count} B"
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people: 0.4 s, 42 s, 10 min 30 s."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 120:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+
+
+def dotted(version: tuple[int, ...] | None) -> str:
+    """A version tuple as people write it."""
+    return ".".join(map(str, version)) if version else "unknown"
+
+
+def clock(realtime: int) -> str:
+    """Microseconds since the epoch as local time of day; empty where unknown."""
+    import time
+
+    return time.strftime("%H:%M:%S", time.localtime(realtime / 1e6)) if realtime else ""
