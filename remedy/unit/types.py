@@ -89,8 +89,11 @@ class Fault:
 class Manager:
     """What the service manager itself contributes: version, identity for specifiers, its own environment.
 
-    ``environment`` is the manager's environment block (DefaultEnvironment= and imported variables);
-    PassEnvironment= takes from it. ``user`` is true for ``systemd --user``.
+    ``environment`` is the block that every service starts with: PATH, LANG, DefaultEnvironment= and what
+    ``systemctl set-environment`` added; ``environment_places`` says where a variable of it comes from (those
+    that are not in it come from "systemd"). ``process_environment`` is what the manager process itself runs
+    with (/proc/1/environ, ManagerEnvironment=): PassEnvironment= takes from it. ``user`` is true for
+    ``systemd --user``; ``shell`` is %s. ``os_release`` is os-release(5), None where there is none.
     """
 
     version: int
@@ -105,15 +108,23 @@ class Manager:
     gid: int = 0
     user_name: str = "root"
     home: str = "/root"
+    environment_places: Mapping[str, Place] = field(default_factory=dict)
+    process_environment: Mapping[str, str] = field(default_factory=dict)
+    group_name: str = "root"
+    shell: str = "/bin/bash"
+    pretty_hostname: str = ""
+    os_release: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
     """A service unit as the manager would load it.
 
-    ``environment`` is None where the process can't be started (a mandatory EnvironmentFile= is missing).
+    ``name`` is the name that was asked for, ``id`` the one systemd makes its main name where the first is an
+    alias. ``environment`` is None where the process can't be started (a mandatory EnvironmentFile= is missing).
     ``settings`` holds every effective line of all files in the order read, also those that were reset later,
-    so that a question this type has no field for can still be answered.
+    so that a question this type has no field for can still be answered; lines of ``[X-…]`` sections are there too.
+    ``working_directory`` is a path or ``~``, and may be missing where ``working_directory_optional`` (``-/path``).
     """
 
     name: str
@@ -130,6 +141,8 @@ class Service:
     environment_files: tuple[EnvironmentFile, ...] = ()
     faults: tuple[Fault, ...] = ()
     user_manager: bool = False
+    id: str = ""
+    working_directory_optional: bool = False
 
     def values(self, section: str, name: str) -> tuple[Setting, ...]:
         """All lines of one setting, after the last reset (an empty assignment)."""
