@@ -1,1 +1,52 @@
 """What each JIT library would compile with here, and what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from remedy.facts.types import Version
+    from remedy.jit.types import Context, Library, Resolution
+
+
+@cache
+def libraries() -> tuple[Library, ...]:
+    """Every library that this folder knows, most important first: each module that defines ``LIBRARY``."""
+    import importlib
+    import pkgutil
+
+    modules = (importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__))
+    every: list[Library] = [module.LIBRARY for module in modules if hasattr(module, "LIBRARY")]
+    return tuple(sorted(every, key=lambda library: library.rank))
+
+
+def resolve_all(context: Context) -> tuple[Resolution, ...]:
+    """The answers of all libraries that the service's interpreter holds, most important first."""
+    from remedy.jit.servers import effective
+
+    interpreter = context.snapshot.interpreter
+    if interpreter is None:
+        return ()
+    seen = effective(context)
+    found: list[Resolution] = []
+    for library in libraries():
+        version = next((held for name in library.distributions if (held := interpreter.dist_version(name))), None)
+        if version is not None:
+            found.append(library.resolve(version, seen))
+    return tuple(found)
+
+
+def arch_list(flashinfer: str, capabilities: Iterable[tuple[int, int]], cuda: Version) -> str | None:
+    """FLASHINFER_CUDA_ARCH_LIST for these GPUs with this toolkit, None where this release reads or needs none."""
+    from remedy.jit.flashinfer_archs import arch_list as for_release
+
+    return for_release(flashinfer, capabilities, cuda)
+
+
+def suffix_for(flashinfer: str, capability: tuple[int, int], cuda: Version) -> str | None:
+    """The suffix that this release of FlashInfer gives a GPU with this CUDA; None where it refuses to build."""
+    from remedy.jit.flashinfer_archs import suffix_for as for_release
+
+    return for_release(flashinfer, capability, cuda)
