@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+
 from remedy.facts.names import data_of, head_of, listing, text_of
 from remedy.facts.types import Host, Version
 from remedy.view import View

@@ -15,8 +15,7 @@ _PREFIXES = (
     *(b"libcusparse", b"libcutensor", b"python3.", b"libpython3."),
 )
 _NAMES = frozenset(
-    (b"gcc", b"g++", b"build-essential", b"ninja-build", b"binutils", b"libc6", b"libc6-dev", b"systemd")
-    + (b"python3", b"python3-dev", b"python3-venv")
+    b"gcc g++ build-essential ninja-build binutils libc6 libc6-dev systemd python3 python3-dev python3-venv".split()
 )
 
 

@@ -1,0 +1,158 @@
+"""JIT caches: what lies in them, what it was built with, and whether the service may write there."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+
+from remedy.facts.accounts import Account
+from remedy.facts.build_record import BuildRecord, parse_build_ninja
+from remedy.facts.cache_places import CachePlace, cache_places
+from remedy.facts.elf import needed
+from remedy.facts.names import listing, text_of
+from remedy.facts.types import CacheEntry, Interpreter, JitCache
+from remedy.view import Stat, View, is_directory
+
+#: More modules than this in one cache are not read: the rest would not change a diagnosis.
+MAX_ENTRIES = 1000
+_CUDA_LIBRARIES = ("libcu", "libnv")
+
+
+def read_caches(
+    view: View, env: Mapping[str, str], interpreter: Interpreter | None, account: Account | None
+) -> tuple[JitCache, ...]:
+    """The caches that exist, and those that a library of the interpreter would make. Never raises."""
+    dists = interpreter.dists if interpreter else {}
+    home, user = (account.home, account.name) if account else ("/", "")
+    found: list[JitCache] = []
+    for place in dict.fromkeys(cache_places(env, home, user)):
+        if view.stat(place.path) is not None or any(name in dists for name in place.distributions):
+            found.append(read_cache(view, place, account))
+    return tuple(found)
+
+
+def read_cache(view: View, place: CachePlace, account: Account | None) -> JitCache:
+    """One cache folder."""
+    path = posixpath.normpath(place.path)
+    exists = view.stat(path) is not None
+    why = _unseen(view, path)
+    folders = [path]
+    entries: list[CacheEntry] = []
+    for parent in _module_parents(view, place):
+        folders.append(parent)
+        for name in listing(view, parent):
+            entry = _entry(view, f"{parent}/{name}")
+            if entry is not None and len(entries) < MAX_ENTRIES:
+                entries.append(entry)
+                folders.append(entry.path)
+    refused = _refused(view, folders, account) if account else None
+    return JitCache(
+        library=place.library,
+        path=path,
+        exists=exists,
+        size=sum(entry.size for entry in entries),
+        entries=tuple(entries),
+        writable=None if account is None or why else refused is None,
+        locks=tuple(_locks(view, entries)),
+        why=why or refused,
+    )
+
+
+def size_of(view: View, path: str) -> int:
+    """The bytes of all files below a folder, symlinks not followed: for a cache that is keyed by content."""
+    found = view.lstat(path)
+    if found is None or found.kind == "symlink":
+        return 0
+    if found.kind == "directory":
+        return sum(size_of(view, f"{path}/{name}") for name in listing(view, path))
+    return found.size
+
+
+def may_write(found: Stat, account: Account) -> bool:
+    """Whether a user may make files in a folder, by owner, groups and mode: path_resolution(7)."""
+    return account.uid == 0 or _allowed(found, account, 0o3)
+
+
+def _allowed(found: Stat, account: Account, bits: int) -> bool:
+    if found.uid == account.uid:
+        shift = 6
+    elif found.gid in account.groups:
+        shift = 3
+    else:
+        shift = 0
+    return (found.mode >> shift) & bits == bits
+
+
+def _refused(view: View, folders: list[str], account: Account) -> str | None:
+    """Why a user can't write in all of these folders; the nearest existing parent counts for a missing one."""
+    for folder in folders:
+        path = folder
+        while (found := view.stat(path)) is None and path != "/":
+            path = posixpath.dirname(path)
+        if found is None or found.kind != "directory":
+            return f"{path} is no directory"
+        if not may_write(found, account):
+            return f"{path} is not writable by {account.name} (owner {found.uid}, mode {found.mode:04o})"
+        for parent in _parents(path):
+            above = view.stat(parent)
+            if above is not None and account.uid != 0 and not _allowed(above, account, 0o1):
+                return f"{parent} can't be entered by {account.name} (owner {above.uid}, mode {above.mode:04o})"
+    return None
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path != "/":
+        path = posixpath.dirname(path)
+        yield path
+
+
+def _unseen(view: View, path: str) -> str | None:
+    """Why what lies at a path can't be told; None where it can be listed, or is certainly not there."""
+    try:
+        view.list(path)
+    except PermissionError:
+        return f"{path} may not be read by this user"
+    except OSError:
+        return None
+    return None
+
+
+def _module_parents(view: View, place: CachePlace) -> Iterator[str]:
+    """The folders whose children are modules."""
+    root = posixpath.normpath(place.path)
+    if place.layout == "modules":
+        yield root
+    elif place.layout == "tagged":
+        yield from (f"{root}/{tag}" for tag in listing(view, root) if is_directory(view, f"{root}/{tag}"))
+    elif place.layout == "flashinfer":
+        for name in listing(view, root):
+            for folder in (f"{root}/{name}", *(f"{root}/{name}/{archs}" for archs in listing(view, f"{root}/{name}"))):
+                if is_directory(view, f"{folder}/cached_ops"):
+                    yield f"{folder}/cached_ops"
+
+
+def _entry(view: View, path: str) -> CacheEntry | None:
+    """The module in a folder; None where the folder is none (lock files, temporary folders)."""
+    files = {name: view.lstat(f"{path}/{name}") for name in listing(view, path)}
+    library = next((name for name in files if name.endswith(".so")), None)
+    if library is None and "build.ninja" not in files:
+        return None
+    record = parse_build_ninja(text_of(view, f"{path}/build.ninja")) if "build.ninja" in files else BuildRecord()
+    libraries = needed(view, f"{path}/{library}") if library else frozenset()
+    stamp = files.get(library or "build.ninja")
+    return CacheEntry(
+        name=posixpath.basename(path),
+        path=path,
+        size=sum(found.size for found in files.values() if found),
+        built=library is not None,
+        cuda_home=record.cuda_home,
+        nvcc=record.nvcc,
+        targets=record.targets,
+        needed=frozenset(name for name in libraries if name.startswith(_CUDA_LIBRARIES)),
+        mtime_ns=stamp.mtime_ns if stamp else 0,
+    )
+
+
+def _locks(view: View, entries: list[CacheEntry]) -> Iterator[str]:
+    """Files named ``lock`` in module folders: torch's FileBaton up to 2.13 takes their mere existence as taken."""
+    yield from (f"{entry.path}/lock" for entry in entries if view.lstat(f"{entry.path}/lock") is not None)

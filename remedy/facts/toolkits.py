@@ -1,0 +1,244 @@
+"""CUDA toolkits: where they may lie, what each holds, and what its nvcc says."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from remedy.facts.accounts import Account
+from remedy.facts.names import head_of, listing, text_of
+from remedy.facts.run import Runner, Running, run
+from remedy.facts.types import Interpreter, Toolkit, Version
+from remedy.view import View, is_directory, is_executable, is_file
+
+REMEDY_PREFIX = "/var/lib/remedy/toolkits"
+DEBIAN_ROOT = "/usr/lib/nvidia-cuda-toolkit"
+_HPC_SDK = "/opt/nvidia/hpc_sdk"
+_TIMEOUT = 5.0
+_NVCC_LIMIT = 128 * 1024 * 1024
+_HEADER_SIZE = 64 * 1024
+_TARGETS = ("targets/x86_64-linux", "targets/sbsa-linux", "targets/aarch64-linux")
+#: Variables whose value is a toolkit's root, and those that name an nvcc.
+_ROOT_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_PATH")
+_NVCC_VARIABLES = ("FLASHINFER_NVCC", "PYTORCH_NVCC", "CUDACXX", "DG_JIT_NVCC_COMPILER", "NVCC")
+
+#: Debian keeps cicc beside its real nvcc.
+_PROGRAMS: Mapping[str, tuple[str, ...]] = {
+    "nvcc": ("bin/nvcc",),
+    "cicc": ("nvvm/bin/cicc", "bin/cicc"),
+    "ptxas": ("bin/ptxas",),
+    "cuobjdump": ("bin/cuobjdump",),
+}
+_HEADERS: Mapping[str, tuple[str, ...]] = {
+    "crt": ("crt/host_config.h",),
+    "cudart-headers": ("cuda_runtime.h",),
+    "cccl": ("cccl/cub/cub.cuh", "cub/cub.cuh"),
+    "curand": ("curand_kernel.h",),
+    "cublas": ("cublas_v2.h",),
+    "cusparse": ("cusparse.h",),
+    "cusolver": ("cusolverDn.h",),
+    "nvrtc": ("nvrtc.h",),
+}
+_LIBRARIES: Mapping[str, str] = {
+    "cudart-library": "libcudart.so",
+    "cudadevrt": "libcudadevrt.a",
+    "stub": "stubs/libcuda.so",
+}
+_RELEASE = re.compile(rb"release (\d+)\.(\d+), V\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A root that may be a toolkit; ``asked`` is its ``nvcc --version``, running."""
+
+    root: str
+    real_root: str
+    nvcc: str | None
+    asked: Running | None
+
+
+def look_up(
+    view: View, runner: Runner, env: Mapping[str, str], interpreter: Interpreter | None, user: Account | None
+) -> tuple[Candidate, ...]:
+    """Find every toolkit, and start asking each nvcc for its version, as the service's user."""
+    asked: dict[str, Running] = {}
+    found: list[Candidate] = []
+    for root in dict.fromkeys(_roots(view, env, interpreter)):
+        nvcc = posixpath.join(root, "bin/nvcc")
+        if not is_executable(view, nvcc):
+            found.append(Candidate(root, view.realpath(root), None, None))
+            continue
+        real = view.realpath(nvcc)
+        if real not in asked:
+            asked[real] = runner.start((nvcc, "--version"), timeout=_TIMEOUT, user=user)
+        found.append(Candidate(root, view.realpath(root), nvcc, asked[real]))
+    return tuple(found)
+
+
+def finish(view: View, candidates: tuple[Candidate, ...]) -> tuple[Toolkit, ...]:
+    """The toolkits, once each nvcc has answered."""
+    return tuple(_toolkit(view, candidate) for candidate in candidates)
+
+
+def target_architectures(runner: Runner, toolkit: Toolkit, user: Account | None) -> frozenset[str]:
+    """What a toolkit's nvcc can target, by asking it; empty where it does not answer.
+
+    ``nvcc --list-gpu-arch`` (11.0 and later) lists no suffixed architectures: those of ``jit.tables`` hold for them.
+    """
+    if toolkit.nvcc is None:
+        return frozenset()
+    answer = run(runner, (toolkit.nvcc, "--list-gpu-arch"), timeout=_TIMEOUT, user=user)
+    return frozenset(re.findall(r"^compute_(\w+)$", answer.text, re.MULTILINE))
+
+
+def parse_release(data: bytes) -> Version | None:
+    """Major and minor of ``nvcc --version``, or of the same words inside nvcc itself."""
+    found = _RELEASE.search(data)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def parse_cuda_version(header: bytes) -> Version | None:
+    """Major and minor of CUDA_VERSION in cuda.h, CUDART_VERSION in cuda_runtime_api.h."""
+    found = re.search(rb"^#define\s+CUD(?:A|ART)_VERSION\s+(\d+)", header, re.MULTILINE)
+    return divmod(int(found[1]) // 10, 100) if found else None
+
+
+def _roots(view: View, env: Mapping[str, str], interpreter: Interpreter | None) -> Iterator[str]:
+    """The roots that the environment names, whatever they are, then all that lie where toolkits lie."""
+    yield from (_trimmed(env[name]) for name in _ROOT_VARIABLES if env.get(name))
+    for name in _NVCC_VARIABLES:
+        if env.get(name, "").startswith("/"):
+            yield posixpath.dirname(posixpath.dirname(env[name]))
+    for entry in env.get("PATH", "").split(":"):
+        if entry.startswith("/") and is_executable(view, posixpath.join(entry, "nvcc")):
+            yield posixpath.dirname(_trimmed(entry))
+    yield from (root for root in _usual_roots(view, interpreter) if is_directory(view, root))
+
+
+def _usual_roots(view: View, interpreter: Interpreter | None) -> Iterator[str]:
+    for parent in ("/usr/local", "/opt"):
+        # The bare link comes first: libraries fall back to it.
+        yield from (f"{parent}/{name}" for name in listing(view, parent) if re.fullmatch(r"cuda(-[\d.]+)?", name))
+    if is_executable(view, "/usr/bin/nvcc"):
+        yield "/usr"
+    yield from (f"{REMEDY_PREFIX}/{name}" for name in listing(view, REMEDY_PREFIX) if not name.startswith("."))
+    for system in listing(view, _HPC_SDK):
+        for release in listing(view, f"{_HPC_SDK}/{system}"):
+            folder = f"{_HPC_SDK}/{system}/{release}/cuda"
+            yield from (f"{folder}/{name}" for name in listing(view, folder) if re.fullmatch(r"\d+\.\d+", name))
+    if interpreter is not None:
+        if is_executable(view, f"{interpreter.prefix}/bin/nvcc"):
+            yield interpreter.prefix
+        for packages in interpreter.site_packages:
+            names = listing(view, f"{packages}/nvidia")
+            yield from (f"{packages}/nvidia/{name}" for name in names if re.fullmatch(r"cu\d+|cuda_nvcc", name))
+
+
+def _trimmed(path: str) -> str:
+    return path.rstrip("/") or "/"
+
+
+def _toolkit(view: View, candidate: Candidate) -> Toolkit:
+    version, why = None, _why_not(view, candidate)
+    if candidate.nvcc is not None and candidate.asked is not None:
+        answer = candidate.asked.result()
+        version = parse_release(answer.stdout) or _version_inside(view, candidate.nvcc)
+        if not answer.ok:
+            why = f"{candidate.nvcc} --version: {answer.why}"
+    root = candidate.root
+    return Toolkit(
+        root=root,
+        nvcc=candidate.nvcc,
+        version=version,
+        headers_version=_headers_version(view, root),
+        components=frozenset(components(view, root)),
+        origin=_origin(view, candidate.real_root),
+        real_root=candidate.real_root,
+        why=why,
+    )
+
+
+def _why_not(view: View, candidate: Candidate) -> str | None:
+    if candidate.nvcc is not None:
+        return None
+    root = candidate.root
+    if not root.startswith("/"):
+        return f"{root!r} is no absolute path"
+    if view.stat(root) is None:
+        return f"{root} does not exist"
+    if not is_directory(view, root):
+        return f"{root} is no directory"
+    if is_file(view, f"{root}/bin/nvcc"):
+        return f"{root}/bin/nvcc is not executable"
+    return f"{root} has no bin/nvcc"
+
+
+def _version_inside(view: View, nvcc: str) -> Version | None:
+    """The version that an nvcc would print, from its own bytes: for one that may not or does not run."""
+    for path in (nvcc, f"{DEBIAN_ROOT}/bin/nvcc") if nvcc == "/usr/bin/nvcc" else (nvcc,):
+        try:
+            version = parse_release(view.read(path, _NVCC_LIMIT))
+        except OSError:
+            continue
+        if version:
+            return version
+    return None
+
+
+def components(view: View, root: str) -> Iterator[str]:
+    """The complete components of a toolkit, by the names of ``Toolkit.components``."""
+    folders = (root, DEBIAN_ROOT) if root == "/usr" else (root,)
+    for name, programs in _PROGRAMS.items():
+        if any(is_executable(view, f"{folder}/{program}") for folder in folders for program in programs):
+            yield name
+    includes = tuple(_include_folders(view, root))
+    for name, headers in _HEADERS.items():
+        if any(is_file(view, f"{folder}/{header}") for folder in includes for header in headers):
+            yield name
+    libraries = _library_folders(root)
+    for name, library in _LIBRARIES.items():
+        # In the linker's own folders Debian's driver packages put libcuda.so itself, not a stub.
+        names = (library, "libcuda.so") if root == "/usr" and name == "stub" else (library,)
+        if any(is_file(view, f"{folder}/{file}") for folder in libraries for file in names):
+            yield name
+
+
+def _include_folders(view: View, root: str) -> Iterator[str]:
+    """Where nvcc itself looks: nvcc.profile names targets/<system>/include, which ``include`` links to."""
+    yield f"{root}/include"
+    yield from (f"{root}/{target}/include" for target in _TARGETS if is_directory(view, f"{root}/{target}/include"))
+
+
+def _library_folders(root: str) -> tuple[str, ...]:
+    """Where ``-L<root>/lib64`` looks; Debian's libraries lie in the linker's own folders."""
+    if root == "/usr":
+        return "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"
+    return (f"{root}/lib64",)
+
+
+def _headers_version(view: View, root: str) -> Version | None:
+    for folder in _include_folders(view, root):
+        for header in ("cuda.h", "cuda_runtime_api.h"):
+            version = parse_cuda_version(head_of(view, f"{folder}/{header}", _HEADER_SIZE))
+            if version:
+                return version
+    return None
+
+
+def _origin(view: View, root: str) -> str:
+    if root == "/usr" or root.startswith("/usr/lib/"):
+        return "debian"
+    if root.startswith(REMEDY_PREFIX):
+        return "remedy"
+    if root.startswith(_HPC_SDK):
+        return "hpc-sdk"
+    if "-packages/nvidia/" in root:
+        return "wheel"
+    if is_directory(view, f"{root}/conda-meta"):
+        return "conda"
+    release = root.rpartition("cuda-")[2].replace(".", "-")
+    if any(is_file(view, f"/var/lib/dpkg/info/{name}-{release}.list") for name in ("cuda-nvcc", "cuda-cudart")):
+        return "apt"
+    return "runfile" if "cuda" in text_of(view, f"{root}/version.json") else "unknown"
