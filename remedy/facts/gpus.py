@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from remedy.errors import UsageError
 from remedy.facts.names import listing, text_of
 from remedy.facts.run import Result, Runner, Running
 from remedy.facts.types import Gpu, Missing
@@ -73,10 +74,10 @@ def parse_arch(text: str) -> tuple[int, int] | None:
 
 
 def overridden(gpu_arch: str, count: int = 1) -> tuple[Gpu, ...]:
-    """GPUs that the user says are there (``--gpu-arch``). Raises ValueError for no capability."""
+    """GPUs that the user says are there (``--gpu-arch``). Raises UsageError for what is no capability."""
     capability = parse_arch(gpu_arch)
     if capability is None:
-        raise ValueError(f"{gpu_arch!r} is no compute capability: write it as 12.0 or sm_120")
+        raise UsageError(f"--gpu-arch {gpu_arch!r} is no compute capability", hint="write it as 12.0 or sm_120")
     return tuple(Gpu(index, "", capability, None, "--gpu-arch") for index in range(count))
 
 

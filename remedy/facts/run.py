@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import signal
@@ -20,6 +21,7 @@ from remedy.view import which
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 OUTPUT_LIMIT = 16 * 1024 * 1024
 _CHUNK = 1 << 16
+_PIPE_SIZE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,9 @@ def _pipe(ours: contextlib.ExitStack) -> tuple[int, int]:
     ends = os.pipe()
     for end in ends:
         ours.callback(os.close, end)
+    # So large that a program can end while we still do other things; the system may allow less.
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(ends[0], fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
     return ends
 
 

@@ -1,0 +1,140 @@
+"""One look at the machine: every collector on its own, all programs started before anything is waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TypeVar
+
+from remedy.facts import compilers, gpus, toolkits
+from remedy.facts.accounts import account_of
+from remedy.facts.caches import read_caches
+from remedy.facts.driver import read_driver
+from remedy.facts.host import read_host
+from remedy.facts.interpreter import read_interpreter
+from remedy.facts.journal import read_journal, start_journal
+from remedy.facts.packages import installed_packages
+from remedy.facts.run import Runner, Running
+from remedy.facts.state import read_state, start_state
+from remedy.facts.types import Driver, Gpu, Host, HostCompiler, JitCache, LogLine, Missing, Snapshot, Toolkit, UnitState
+from remedy.unit.types import Launch, Service
+from remedy.view import View
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Look:
+    """What a look costs and lacks, as it goes on."""
+
+    missing: list[Missing] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict)
+
+    def part(self, fact: str, collector: Callable[[], T], otherwise: T) -> T:
+        """One collector. Whatever it raises costs only its own fact."""
+        begin = perf_counter()
+        try:
+            return collector()
+        except Exception as error:
+            # The one place where everything is caught: a fact that can't be had must not hide the others.
+            self.missing.append(Missing(fact, f"{type(error).__name__}: {error}"))
+            return otherwise
+        finally:
+            self.timings[fact] = self.timings.get(fact, 0.0) + perf_counter() - begin
+
+    def lacking(self, missing: Missing | None) -> None:
+        if missing is not None:
+            self.missing.append(missing)
+
+
+def collect(
+    service: Service, launch: Launch | None, view: View, runner: Runner, *, gpu_arch: str | None = None
+) -> Snapshot:
+    """Every fact that a diagnosis needs. Raises nothing but UsageError for a bad ``gpu_arch``.
+
+    ``launch`` is None where the launch chain is not known: the unit's own environment counts then.
+    """
+    given = gpus.overridden(gpu_arch) if gpu_arch else ()
+    look = _Look()
+    env = launch.variables() if launch else service.variables()
+
+    state = look.part("state", lambda: start_state(runner, service.name, service.user_manager), None)
+    journal = look.part("journal", lambda: start_journal(runner, service.name, service.user_manager), None)
+    smi = None if given else look.part("gpus", lambda: gpus.start_nvidia_smi(view, runner), None)
+
+    account = look.part("account", lambda: account_of(view, service.user), None)
+    if account is None:
+        look.lacking(Missing("account", f"user {service.user} is not in /etc/passwd"))
+    home = account.home if account else "/"
+    path = launch.interpreter if launch else None
+    interpreter = look.part("interpreter", lambda: read_interpreter(view, path, env, home) if path else None, None)
+    asked: tuple[toolkits.Candidate, ...]
+    asked = look.part("toolkits", lambda: toolkits.look_up(view, runner, env, interpreter, account), ())
+    compiling: tuple[compilers.Lookup, ...]
+    compiling = look.part("compilers", lambda: compilers.look_up(view, runner, env, account), ())
+
+    installed: Mapping[str, str] = look.part("packages", lambda: installed_packages(view), {})
+    host = look.part("host", lambda: read_host(view, installed.get("libc6")), Host())
+    caches: tuple[JitCache, ...] = look.part("caches", lambda: read_caches(view, env, interpreter, account), ())
+    for cache in caches:
+        if cache.why and cache.writable is None:
+            look.lacking(Missing("caches", cache.why))
+
+    kits: tuple[Toolkit, ...] = look.part("toolkits", lambda: toolkits.finish(view, asked), ())
+    found: tuple[HostCompiler, ...] = look.part("compilers", lambda: compilers.finish(compiling), ())
+    devices, driver = _devices(look, view, given, smi)
+    return Snapshot(
+        host=host,
+        gpus=devices,
+        driver=driver,
+        toolkits=kits,
+        interpreter=interpreter,
+        compilers=found,
+        caches=caches,
+        journal=_journal(look, runner, journal),
+        state=_state(look, view, state),
+        installed=installed,
+        missing=tuple(look.missing),
+        timings=look.timings,
+    )
+
+
+def _devices(
+    look: _Look, view: View, given: tuple[Gpu, ...], asked: Running | None
+) -> tuple[tuple[Gpu, ...], Driver | None]:
+    def read() -> tuple[tuple[Gpu, ...], Driver | None]:
+        smi = asked.result() if asked else None
+        devices = given
+        if not given:
+            devices, missing = gpus.read_gpus(view, smi)
+            look.lacking(missing)
+        driver = read_driver(view, gpus.smi_driver_version(smi.text) if smi and smi.ok else None)
+        if driver is None:
+            look.lacking(Missing("driver", "no NVIDIA kernel module is loaded and libcuda.so.1 is not there"))
+        return devices, driver
+
+    unknown: tuple[tuple[Gpu, ...], Driver | None] = (given, None)
+    return look.part("gpus", read, unknown)
+
+
+def _journal(look: _Look, runner: Runner, asked: Running | None) -> tuple[LogLine, ...]:
+    def read() -> tuple[LogLine, ...]:
+        if asked is None:
+            return ()
+        lines, missing = read_journal(runner, asked.result())
+        look.lacking(missing)
+        return lines
+
+    return look.part("journal", read, ())
+
+
+def _state(look: _Look, view: View, asked: Running | None) -> UnitState | None:
+    def read() -> UnitState | None:
+        if asked is None:
+            return None
+        state, missing = read_state(view, asked.result())
+        look.lacking(missing)
+        return state
+
+    return look.part("state", read, None)

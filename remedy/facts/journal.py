@@ -1,0 +1,123 @@
+"""The journal of a unit's last invocations, with the manager's own lines about the unit, oldest first.
+
+The export format is read, not JSON: it keeps every byte (journalctl's JSON turns colours into lists of numbers and
+drops long lines), and parses faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from remedy.facts.run import Result, Runner, Running, run
+from remedy.facts.types import LogLine, Missing
+
+LINES = 2000
+#: Where one start alone logged more than ``LINES``, its beginning is asked for once more, up to so many lines.
+MORE_LINES = 20000
+INVOCATIONS = 3
+_TIMEOUT = 5.0
+_LONGEST = 16 * 1024
+_FIELDS = (
+    "MESSAGE",
+    "SYSLOG_IDENTIFIER",
+    "_PID",
+    "_SYSTEMD_INVOCATION_ID",
+    "INVOCATION_ID",
+    "USER_INVOCATION_ID",
+    "_SYSTEMD_UNIT",
+    "UNIT",
+    "USER_UNIT",
+)
+
+
+def start_journal(runner: Runner, unit: str, user: bool = False) -> Running:
+    """journalctl for the last lines of a unit, and of the manager on it."""
+    return runner.start((*_command(LINES), "--user-unit" if user else "--unit", unit), timeout=_TIMEOUT)
+
+
+def read_journal(runner: Runner, answer: Result) -> tuple[tuple[LogLine, ...], Missing | None]:
+    """The lines of the last invocations from journalctl's answer; why there are none, or not all."""
+    missing = _missing(answer)
+    lines = parse_export(answer.stdout)
+    if len(lines) >= LINES and lines[0].invocation and lines[0].invocation == lines[-1].invocation:
+        invocation = lines[0].invocation
+        match = (f"_SYSTEMD_INVOCATION_ID={invocation}", "+", f"INVOCATION_ID={invocation}")
+        whole = parse_export(run(runner, (*_command(MORE_LINES), *match), timeout=_TIMEOUT).stdout)
+        lines = whole if len(whole) > len(lines) else lines
+    return last_invocations(lines), missing
+
+
+def last_invocations(lines: tuple[LogLine, ...], count: int = INVOCATIONS) -> tuple[LogLine, ...]:
+    """The lines from the first one of the last ``count`` invocations on.
+
+    The manager's lines without an invocation that come directly before are kept: warnings at daemon-reload.
+    """
+    seen: dict[str, None] = {}
+    start = len(lines)
+    for position in range(len(lines) - 1, -1, -1):
+        invocation = lines[position].invocation
+        if invocation and invocation not in seen:
+            if len(seen) == count:
+                break
+            seen[invocation] = None
+        start = position
+    return lines[start:]
+
+
+def parse_export(data: bytes) -> tuple[LogLine, ...]:
+    """The entries of systemd's Journal Export Format; a message of several lines becomes as many."""
+    return tuple(line for entry in _entries(data) for line in _lines(entry))
+
+
+def _command(lines: int) -> tuple[str, ...]:
+    fields = ",".join(_FIELDS)
+    return "journalctl", "--no-pager", "--output=export", f"--output-fields={fields}", f"--lines={lines}"
+
+
+def _entries(data: bytes) -> Iterator[dict[bytes, bytes]]:
+    entry: dict[bytes, bytes] = {}
+    position, size = 0, len(data)
+    while position < size:
+        end = data.find(b"\n", position)
+        if end < 0:
+            # The output was cut off in the middle of a field.
+            return
+        name, equals, value = data[position:end].partition(b"=")
+        position = end + 1
+        if equals:
+            entry[name] = value
+        elif name:
+            length = int.from_bytes(data[position : position + 8], "little")
+            entry[name] = data[position + 8 : position + 8 + length]
+            position += 8 + length + 1
+        elif entry:
+            yield entry
+            entry = {}
+    if entry:
+        yield entry
+
+
+def _lines(entry: Mapping[bytes, bytes]) -> Iterator[LogLine]:
+    about = entry.get(b"UNIT") or entry.get(b"USER_UNIT")
+    invocation = entry.get(b"INVOCATION_ID") or entry.get(b"USER_INVOCATION_ID") if about else None
+    invocation = invocation or (b"" if about else entry.get(b"_SYSTEMD_INVOCATION_ID", b""))
+    stamp, pid = entry.get(b"__REALTIME_TIMESTAMP", b""), entry.get(b"_PID", b"")
+    for text in entry.get(b"MESSAGE", b"").split(b"\n"):
+        yield LogLine(
+            text=text[:_LONGEST].decode(errors="replace").rstrip("\r"),
+            realtime=int(stamp) if stamp.isdigit() else 0,
+            identifier=entry.get(b"SYSLOG_IDENTIFIER", b"").decode(errors="replace"),
+            pid=int(pid) if pid.isdigit() else 0,
+            invocation=invocation.decode(errors="replace"),
+            from_manager=about is not None,
+        )
+
+
+def _missing(answer: Result) -> Missing | None:
+    hint = "add the user to the group systemd-journal (usermod -aG systemd-journal USER), or run as root"
+    said = answer.stderr.decode(errors="replace")
+    if "insufficient permissions" in said or "currently not seeing messages" in said:
+        return Missing("journal", f"this user may not read all of the journal: {hint}")
+    if "No journal files were found" in said:
+        return Missing("journal", "this machine keeps no journal")
+    return None if answer.why is None else Missing("journal", f"journalctl: {answer.why}")

@@ -1,0 +1,118 @@
+"""What the service manager says of the unit now, and of itself."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from remedy.facts.names import text_of
+from remedy.facts.run import Result, Runner, Running
+from remedy.facts.types import Missing, UnitState
+from remedy.view import View
+
+_TIMEOUT = 5.0
+_PROPERTIES = (
+    "ActiveState",
+    "SubState",
+    "Result",
+    "UnitFileState",
+    "ExecMainCode",
+    "ExecMainStatus",
+    "NRestarts",
+    "InvocationID",
+    "MainPID",
+    "NeedDaemonReload",
+    "ActiveEnterTimestampMonotonic",
+    "InactiveEnterTimestampMonotonic",
+)
+
+
+def start_state(runner: Runner, unit: str, user: bool = False) -> Running:
+    """``systemctl show`` for the unit."""
+    argv = ("systemctl", *_scope(user), "show", f"--property={','.join(_PROPERTIES)}", "--", unit)
+    return runner.start(argv, timeout=_TIMEOUT, env=bus_environment(user))
+
+
+def start_environment(runner: Runner, user: bool = False) -> Running:
+    """``systemctl show-environment``: the block that every service of this manager starts from."""
+    argv = ("systemctl", *_scope(user), "show-environment")
+    return runner.start(argv, timeout=_TIMEOUT, env=bus_environment(user))
+
+
+def read_state(view: View, answer: Result) -> tuple[UnitState | None, Missing | None]:
+    """The unit's state from the answer of ``systemctl show``; why it is not known."""
+    if not answer.ok:
+        return None, Missing("state", f"systemctl: {answer.why}")
+    return parse_state(answer.text, boot_time(view)), None
+
+
+def parse_state(text: str, boot: int) -> UnitState:
+    """``Name=value`` lines; ``boot`` is when the machine booted, in microseconds since the epoch."""
+    values = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+
+    def number(name: str) -> int:
+        value = values.get(name, "")
+        return int(value) if value.isdecimal() else 0
+
+    def realtime(name: str) -> int:
+        # The printed timestamps have a format and a time zone of their own; the monotonic ones are plain numbers.
+        value = number(f"{name}TimestampMonotonic")
+        return boot + value if value else 0
+
+    return UnitState(
+        active_state=values.get("ActiveState", "unknown"),
+        sub_state=values.get("SubState", ""),
+        result=values.get("Result", ""),
+        unit_file_state=values.get("UnitFileState", ""),
+        exec_main_code=number("ExecMainCode"),
+        exec_main_status=number("ExecMainStatus"),
+        n_restarts=number("NRestarts"),
+        invocation=values.get("InvocationID", ""),
+        main_pid=number("MainPID"),
+        need_daemon_reload=values.get("NeedDaemonReload") == "yes",
+        active_enter=realtime("ActiveEnter"),
+        inactive_enter=realtime("InactiveEnter"),
+    )
+
+
+def parse_environment(text: str) -> dict[str, str]:
+    """The lines of ``systemctl show-environment``, whose values are quoted as ``$'…'`` where they need it."""
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {name: _unquoted(value) for name, equals, value in pairs if equals}
+
+
+def boot_time(view: View) -> int:
+    """When the machine booted, to the second, in microseconds since the epoch: proc_stat(5)."""
+    found = re.search(r"^btime (\d+)$", text_of(view, "/proc/stat"), re.MULTILINE)
+    return int(found[1]) * 1_000_000 if found else 0
+
+
+def bus_environment(user: bool) -> Mapping[str, str]:
+    """What a program needs to find the user's own manager; nothing for the system's."""
+    return {"XDG_RUNTIME_DIR": f"/run/user/{os.geteuid()}"} if user else {}
+
+
+def _scope(user: bool) -> tuple[str, ...]:
+    return ("--user",) if user else ()
+
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
+
+
+def _unquoted(value: str) -> str:
+    if value.startswith("$'") and value.endswith("'") and len(value) > 2:
+        return re.sub(
+            r"\\(?:x([0-9a-fA-F]{2})|([0-7]{3})|(.))",
+            lambda escape: (
+                chr(int(escape[1], 16))
+                if escape[1]
+                else chr(int(escape[2], 8))
+                if escape[2]
+                else _ESCAPES.get(escape[3], escape[3])
+            ),
+            value[2:-1],
+        )
+    if len(value) > 1 and value[0] == value[-1] == '"':
+        return re.sub(r'\\([\\"$`])', r"\1", value[1:-1])
+    return value
