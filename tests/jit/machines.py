@@ -59,7 +59,7 @@ def context(
     kits = tuple(toolkits)
     there = {"/usr/bin/which", "/usr/bin/gcc", "/usr/bin/g++", "/usr/bin/c++", f"{VENV}/bin/ninja", *programs}
     there |= {kit.nvcc for kit in kits if kit.nvcc}
-    view = MemoryView({path: "" for path in files}, links or {}, there - set(without))
+    view = MemoryView(dict.fromkeys(files, ""), links or {}, there - set(without))
     compilers = tuple(HostCompiler(name, f"/usr/bin/{name}", "gcc", gcc) for name in ("gcc", "g++", "c++"))
     snapshot = Snapshot(
         host=Host(glibc=glibc, architecture="x86_64"),
