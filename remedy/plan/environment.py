@@ -57,7 +57,7 @@ class Move:
     def other_root(self, path: str) -> str | None:
         """The root of another toolkit that a path lies in or is; None for any other path."""
         named = re.match(_CUDA_FOLDER, path)
-        roots = sorted((*self.others, *((str(named.group()),) if named else ())), key=len, reverse=True)
+        roots: list[str] = sorted((*self.others, *((str(named.group()),) if named else ())), key=len, reverse=True)
         for root in roots:
             if (path == root or path.startswith(root + "/")) and not self.is_chosen(root):
                 return root

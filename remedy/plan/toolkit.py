@@ -9,7 +9,8 @@ from typing import Final
 
 from remedy.facts.types import AptPackage, Toolkit, Version
 from remedy.jit import tables
-from remedy.jit.types import Requirement
+from remedy.jit.requirements import shortfalls
+from remedy.jit.types import Context, Requirement
 from remedy.plan import packages, wheels
 from remedy.plan.demand import Demand, demand_of, dotted
 from remedy.plan.inputs import Inputs
@@ -57,7 +58,7 @@ def _present(inputs: Inputs, demand: Demand, with_compiler: bool) -> Choice:
     fitting: list[Toolkit] = []
     rejected: dict[str, Rejected] = {}
     for kit in inputs.snapshot.toolkits:
-        why = objection_to(kit, demand, with_compiler)
+        why = objection_to(kit, demand, inputs.context, with_compiler)
         if why is None:
             fitting.append(kit)
         else:
@@ -77,21 +78,18 @@ def _present(inputs: Inputs, demand: Demand, with_compiler: bool) -> Choice:
     return Choice(best, None, tuple(rejected.values()), beyond_driver(best.version, demand))
 
 
-def objection_to(kit: Toolkit, demand: Demand, with_compiler: bool = True) -> str | None:
+def objection_to(kit: Toolkit, demand: Demand, context: Context, with_compiler: bool = True) -> str | None:
     """Why a toolkit that is here can't serve, in one clause; None where it can."""
     if kit.nvcc is None or kit.version is None:
         return kit.why or "it has no nvcc"
     if kit.origin == "debian":
         return f"Debian's own CUDA {dotted(kit.version)} is spread over /usr: no CUDA_HOME fits it"
-    release = kit.version[:2]
-    why = demand.objection(release, host_compiler=with_compiler)
+    why = demand.objection(kit.version[:2], host_compiler=with_compiler)
     if why:
         return why
-    if kit.headers_version and kit.headers_version[:2] != release:
-        return f"its compiler is of CUDA {dotted(release)}, its headers of {dotted(kit.headers_version)}"
-    lacking = demand.components - kit.components
-    if lacking:
-        return f"it is incomplete: {', '.join(sorted(lacking))} missing"
+    for problem in shortfalls(demand.requirement, kit, context):
+        if with_compiler or not problem.cause.startswith("host-compiler"):
+            return problem.text
     return None
 
 

@@ -1,0 +1,131 @@
+"""From what is wrong to what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from remedy.plan.draft import Draft
+from remedy.plan.inputs import Inputs
+from remedy.plan.mends import mend_for
+from remedy.plan.mends.caches import without
+from remedy.plan.outlook import Outlook, foresee, present
+from remedy.plan.task import Mend, Task
+from remedy.plan.types import EditFile, MoveCache, Plan, RestartUnit, Step
+
+# Faults come in series, but not in long ones; the bound is for mends that would undo one another.
+_ROUNDS: Final = 8
+
+_MEGABYTE: Final = 10**6
+
+
+def make(inputs: Inputs) -> Plan:
+    """The plan for a diagnosed service. Its planned state is asked of every library again: what would break next is
+    mended in the same plan, or the plan says that it is impossible, and why.
+    """
+    root = inputs.diagnosis.root
+    nothing = Plan(inputs.service.name, root.id)
+    if root.id == "healthy":
+        return nothing
+    if inputs.launch.container:
+        return replace(nothing, impossible=_inside(inputs.launch.container))
+    mend = mend_for(root.id) if root.mendable else None
+    if mend is None:
+        return replace(nothing, impossible=root.advice or root.summary)
+    draft, outlook = _drafted(inputs, root.id, mend)
+    why = draft.impossible or _obstacle(draft, outlook)
+    if why:
+        return replace(nothing, impossible=why, rejected=draft.rejected, refused=outlook.refused)
+    return _plan(inputs, draft, outlook)
+
+
+def _inside(container: str) -> str:
+    return f"the toolchain is inside the {container} image that the unit runs: mend the image, or choose another one"
+
+
+def _drafted(inputs: Inputs, cause: str, mend: Mend) -> tuple[Draft, Outlook]:
+    """The root cause mended, then whatever the planned state still holds, each kind of mend once."""
+    draft, outlook = Draft(inputs.snapshot), present(inputs)
+    used: list[Mend] = []
+    for _ in range(_ROUNDS):
+        used.append(mend)
+        draft = mend(Task(cause, inputs, draft, outlook))
+        if draft.impossible:
+            return draft, outlook
+        draft, outlook = _with_stale_moved(inputs, draft)
+        following = next(_next(outlook, used), None)
+        if following is None:
+            break
+        cause, mend = following
+    return draft, outlook
+
+
+def _with_stale_moved(inputs: Inputs, draft: Draft) -> tuple[Draft, Outlook]:
+    """The draft with the cache entries moved that would keep the planned toolchain out of use."""
+    outlook = foresee(inputs, draft)
+    stale = [
+        MoveCache(one.entry.path, one.entry.size, one.library, one.why)
+        for resolution in outlook.resolutions
+        for one in resolution.stale
+    ]
+    cleared = without(draft, stale)
+    return (draft, outlook) if cleared == draft else (cleared, foresee(inputs, cleared))
+
+
+def _next(outlook: Outlook, used: list[Mend]) -> Iterator[tuple[str, Mend]]:
+    """The causes that would stop the planned service, with mends that have not been tried yet."""
+    for problem in outlook.fatal():
+        mend = mend_for(problem.cause)
+        if mend and mend not in used:
+            yield problem.cause, mend
+
+
+def _obstacle(draft: Draft, outlook: Outlook) -> str | None:
+    """Why the planned service would fail as well; None where nothing is known that would stop it."""
+    left = outlook.fatal()
+    if not left:
+        return None
+    refused = {refusal.name: refusal for refusal in outlook.refused}
+    for name in draft.wanted:
+        if name in refused:
+            place = f" ({refused[name].place})" if refused[name].place else ""
+            return f"{name} can't be set where it counts: {refused[name].why}{place}"
+    changed = bool(draft.wanted or draft.wishes or draft.installs or draft.moves)
+    return f"{'after these changes ' if changed else ''}{left[0].text}: no mend is known for that ({left[0].cause})"
+
+
+def _plan(inputs: Inputs, draft: Draft, outlook: Outlook) -> Plan:
+    edits = tuple(EditFile(edit) for edit in outlook.edits)
+    reload = any(_is_unit_file(edit.path) for edit in outlook.edits)
+    restart = RestartUnit(inputs.service.name, daemon_reload=reload, expected=inputs.last_start)
+    steps: tuple[Step, ...] = (*draft.installs, *edits, *draft.moves, restart)
+    values = outlook.launch.variables()
+    return Plan(
+        unit=inputs.service.name,
+        cause=inputs.diagnosis.root.id,
+        steps=steps,
+        toolkit=draft.toolkit.root if draft.toolkit else None,
+        toolkit_version=draft.toolkit.version if draft.toolkit else None,
+        wanted=tuple((name, values.get(name)) for name in draft.wanted),
+        rejected=draft.rejected,
+        refused=outlook.refused,
+        warnings=(*draft.warnings, *_costs(inputs, draft, steps)),
+    )
+
+
+def _is_unit_file(path: str) -> bool:
+    """Whether systemd reads a file at daemon-reload, not at each start as it does EnvironmentFile=."""
+    return "/systemd/" in path and path.endswith((".service", ".conf"))
+
+
+def _costs(inputs: Inputs, draft: Draft, steps: Iterable[Step]) -> Iterator[str]:
+    """What the restart will take longer for, and what can't be promised."""
+    if draft.moves:
+        count, size = len(draft.moves), sum(move.size for move in draft.moves)
+        entries = f"{count} cache entr{'y' if count == 1 else 'ies'} ({size / _MEGABYTE:.0f} MB)"
+        yield f"{entries} will be built anew: from seconds to some minutes each"
+    if all(isinstance(step, RestartUnit) for step in steps):
+        yield "nothing in the present configuration explains the failure any more: only the restart is left"
+    if inputs.launch.unknown:
+        yield f"the launch could not be followed to its end: {inputs.launch.unknown}"

@@ -1,0 +1,121 @@
+"""JIT caches that keep a fault alive: stale entries, locks of dead builds, folders that can't be written."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from remedy.facts.types import JitCache
+from remedy.plan.draft import Draft
+from remedy.plan.task import Mend, Task
+from remedy.plan.types import MoveCache
+
+# Where each library is told to keep its cache, with a folder below the new one. Not XDG_CACHE_HOME: downloaded
+# models lie below it too, and would be downloaded again.
+_VARIABLES: Final = {
+    "flashinfer": ("FLASHINFER_WORKSPACE_BASE", ""),
+    "torch-extension": ("TORCH_EXTENSIONS_DIR", "torch_extensions"),
+    "inductor": ("TORCHINDUCTOR_CACHE_DIR", "torchinductor"),
+    "triton": ("TRITON_CACHE_DIR", "triton"),
+    "tvm-ffi": ("TVM_FFI_CACHE_DIR", "tvm-ffi"),
+    "sglang": ("SGLANG_CACHE_DIR", "sglang"),
+    "vllm": ("VLLM_CACHE_ROOT", "vllm"),
+    "deep-gemm": ("DG_JIT_CACHE_DIR", "deep_gemm"),
+    "tilelang": ("TILELANG_CACHE_DIR", "tilelang"),
+    "cupy": ("CUPY_CACHE_DIR", "cupy"),
+    "numba-cuda": ("NUMBA_CACHE_DIR", "numba"),
+}
+
+
+def without(draft: Draft, moves: Iterable[MoveCache]) -> Draft:
+    """The draft with these entries moved aside; the planned machine no longer has them."""
+    new = {move.path: move for move in moves}
+    gone = frozenset(new)
+    caches = tuple(
+        replace(
+            cache,
+            entries=tuple(entry for entry in cache.entries if entry.path not in gone),
+            locks=tuple(lock for lock in cache.locks if lock not in gone),
+        )
+        for cache in draft.snapshot.caches
+    )
+    known = {move.path for move in draft.moves}
+    added = tuple(move for path, move in new.items() if path not in known)
+    return replace(draft, moves=(*draft.moves, *added), snapshot=replace(draft.snapshot, caches=caches))
+
+
+def clear_stale(task: Task) -> Draft:
+    """The entries that the libraries call stale, and those that the log's lines name."""
+    stale = [
+        MoveCache(one.entry.path, one.entry.size, one.library, one.why)
+        for resolution in task.now.resolutions
+        for one in resolution.stale
+    ]
+    said = task.says()
+    named = [
+        MoveCache(entry.path, entry.size, cache.library, "the failing log lines name it")
+        for cache in task.draft.snapshot.caches
+        for entry in cache.entries
+        if entry.path in said
+    ]
+    if not stale and not named and not task.draft.moves:
+        return task.draft.give_up("the log speaks of a stale JIT cache, but no entry here is one")
+    return without(task.draft, [*named, *stale])
+
+
+def clear_locks(task: Task) -> Draft:
+    """The lock files that builds wait for; their makers are dead, since the service restarts."""
+    locks = [
+        MoveCache(lock, 0, cache.library, "a killed build left it, and others wait for it")
+        for cache in task.draft.snapshot.caches
+        for lock in cache.locks
+    ]
+    if not locks:
+        return task.draft.give_up("the log speaks of a locked JIT cache, but no lock file is here any more")
+    return without(task.draft, locks)
+
+
+def use_cache_directory(task: Task) -> Draft:
+    """The caches moved to a folder that systemd makes and gives to the service's user (CacheDirectory=).
+
+    See systemd.exec(5), RuntimeDirectory=. Changing owners is left to the administrator.
+    """
+    caches = _unwritable(task)
+    if not caches:
+        return task.draft.give_up("no JIT cache of this service is known to be unwritable")
+    if task.inputs.manager.user:
+        return task.draft.give_up(f"{caches[0].path} belongs to someone else: chown -R it to the service's user")
+    setting = task.now.service.value("Service", "CacheDirectory")
+    name = setting.value.split()[0].partition(":")[0] if setting and setting.value.split() else None
+    chosen = name or task.inputs.service.name.removesuffix(".service").replace("@", "-")
+    folder = posixpath.join("/var/cache", chosen)
+    values: dict[str, str | None] = {}
+    planned: list[JitCache] = []
+    for cache in caches:
+        variable, below = _VARIABLES[cache.library]
+        path = posixpath.join(folder, below) if below else folder
+        values[variable] = path
+        planned.append(JitCache(cache.library, path, exists=False, size=0, writable=True))
+    kept = tuple(cache for cache in task.draft.snapshot.caches if cache not in caches)
+    draft = replace(task.draft, snapshot=replace(task.draft.snapshot, caches=(*kept, *planned)))
+    if name is None:
+        draft = draft.wish("Service", "CacheDirectory", chosen)
+    return draft.want(values).warn(f"the kernels are built anew in {folder}: the first start takes longer")
+
+
+def _unwritable(task: Task) -> list[JitCache]:
+    """The caches that can't be written and can be told elsewhere to be; those that the log names come too."""
+    said = task.says()
+    caches = [cache for cache in task.draft.snapshot.caches if cache.library in _VARIABLES]
+    found = [cache for cache in caches if cache.writable is False]
+    return found or [cache for cache in caches if cache.writable is not True and cache.path in said]
+
+
+MENDS: Final[dict[str, Mend]] = {
+    "jit-cache-stale": clear_stale,
+    "jit-cache-locked": clear_locks,
+    "jit-cache-unwritable": use_cache_directory,
+    "sandbox-denied": use_cache_directory,
+}

@@ -1,0 +1,47 @@
+"""Triton's assembler: its wheel brings one, and a variable names another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from remedy.jit import tables
+from remedy.jit.requirements import joined
+from remedy.jit.versions import at_least
+from remedy.plan.draft import Draft
+from remedy.plan.mends.toolkit import with_toolkit
+from remedy.plan.task import Mend, Task
+from remedy.plan.toolkit import choose
+
+_PLAIN: Final = "TRITON_PTXAS_PATH"
+_BLACKWELL: Final = "TRITON_PTXAS_BLACKWELL_PATH"
+
+
+def name_a_ptxas(task: Task) -> Draft:
+    """A ptxas that knows the GPU: the wheel's own where an override hides it, else that of a fitting toolkit."""
+    python, capabilities = task.inputs.snapshot.interpreter, task.inputs.snapshot.capabilities
+    version = python.dist_version("triton") if python else None
+    if version is None or not capabilities:
+        return task.draft.give_up("which Triton or which GPU is here is not known, so neither is the ptxas it needs")
+    newest = capabilities[-1]
+    bundled = tables.triton_ptxas(version, newest)
+    variable = _BLACKWELL if bundled and bundled[1] else _PLAIN
+    if bundled and variable in task.env and tables.knows(bundled[0], _target(newest)):
+        return task.draft.want({variable: None})
+    if variable == _PLAIN and newest[0] >= 10 and at_least(version, "3.6"):
+        variable = _BLACKWELL
+    choice = choose(task.inputs, joined(task.now.resolutions))
+    if choice.kit is None:
+        return task.draft.give_up("no toolkit fits whose ptxas could be named to Triton")
+    draft = with_toolkit(replace(task.draft, rejected=(*task.draft.rejected, *choice.rejected)), choice.kit)
+    if choice.step:
+        draft = draft.install(choice.step)
+    return draft.want({variable: f"{choice.kit.root}/bin/ptxas"})
+
+
+def _target(capability: tuple[int, int]) -> str:
+    """What Triton asks ptxas for: ``sm_90`` and above with ``a``."""
+    return tables.spelled(capability, "a" if capability[0] >= 9 else "")
+
+
+MENDS: Final[dict[str, Mend]] = {"ptxas-too-old": name_a_ptxas}

@@ -1,0 +1,83 @@
+"""The toolchain itself: one toolkit that satisfies every library, and the environment that leads to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from remedy.facts.types import Snapshot, Toolkit
+from remedy.jit import arch_list
+from remedy.jit.requirements import joined
+from remedy.plan.alternatives import keep_links
+from remedy.plan.demand import dotted
+from remedy.plan.draft import Draft
+from remedy.plan.environment import Move, move_to, toolkit_values
+from remedy.plan.task import Mend, Task
+from remedy.plan.toolkit import choose
+from remedy.plan.types import InstallPackages
+
+# Programs of a toolkit that libraries look for by themselves.
+_PROGRAMS: Final = {"nvcc": "bin/nvcc", "ptxas": "bin/ptxas", "cuobjdump": "bin/cuobjdump", "cicc": "nvvm/bin/cicc"}
+
+
+def use_one_toolkit(task: Task) -> Draft:
+    """Choose the toolkit, install what it lacks, and point the unit's environment to it."""
+    draft, inputs = task.draft, task.inputs
+    choice = choose(inputs, joined(task.now.resolutions))
+    draft = replace(draft, rejected=(*draft.rejected, *choice.rejected)).warn(*choice.warnings)
+    if choice.kit is None:
+        return draft.give_up(
+            f"no CUDA toolkit fits: {choice.rejected[-1].why}" if choice.rejected else "no toolkit fits"
+        )
+    draft = with_toolkit(draft, choice.kit)
+    if isinstance(choice.step, InstallPackages):
+        kept = keep_links(task.now.view, choice.step, inputs.service.name)
+        draft = draft.install(kept.step).warn(*kept.warnings)
+    elif choice.step:
+        draft = draft.install(choice.step)
+    used = (resolution.toolkit for resolution in task.now.resolutions)
+    move = move_to(choice.kit, task.now.view, inputs.snapshot.toolkits, used)
+    return draft.want(toolkit_values(task.env, move)).want(_arch_list(task, move))
+
+
+def with_toolkit(draft: Draft, kit: Toolkit) -> Draft:
+    """The draft with a toolkit decided on; the planned machine has it, with its programs."""
+    programs = frozenset(f"{kit.root}/{below}" for name, below in _PROGRAMS.items() if name in kit.components)
+    others = tuple(one for one in draft.snapshot.toolkits if one.root != kit.root)
+    snapshot: Snapshot = replace(draft.snapshot, toolkits=(kit, *others))
+    return replace(draft, toolkit=kit, snapshot=snapshot, programs=draft.programs | programs)
+
+
+def _arch_list(task: Task, move: Move) -> dict[str, str | None]:
+    """FLASHINFER_CUDA_ARCH_LIST as this FlashInfer spells it with the chosen toolkit; nothing where it has none."""
+    snapshot = task.inputs.snapshot
+    version = snapshot.interpreter.dist_version("flashinfer-python") if snapshot.interpreter else None
+    if version is None or move.kit.version is None:
+        return {}
+    value = arch_list(version, snapshot.capabilities, move.kit.version[:2])
+    return (
+        {}
+        if value is None or task.env.get("FLASHINFER_CUDA_ARCH_LIST") == value
+        else {"FLASHINFER_CUDA_ARCH_LIST": value}
+    )
+
+
+def described(kit: Toolkit) -> str:
+    """A toolkit in a few words."""
+    return f"CUDA {dotted(kit.version)} in {kit.root}"
+
+
+MENDS: Final[dict[str, Mend]] = dict.fromkeys(
+    (
+        "nvcc-not-found",
+        "nvcc-too-old",
+        "nvcc-too-new",
+        "nvcc-torch-mismatch",
+        "glibc-too-new",
+        "toolkit-mixed",
+        "cuda-home-invalid",
+        "cuda-headers-missing",
+        "cuda-library-not-linkable",
+    ),
+    use_one_toolkit,
+)
