@@ -1,0 +1,62 @@
+"""What is kept of a failed try: its log, the diff, the environment, the new diagnosis; without secrets."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+from pathlib import Path
+
+from remedy.causes.types import Diagnosis
+from remedy.change import codec
+from remedy.change.files import write_new
+from remedy.change.types import Hooks
+from remedy.gate.types import Verdict
+from remedy.plan.types import EditFile, Plan
+
+
+def keep(folder: Path, plan: Plan, hooks: Hooks, verdict: Verdict) -> Diagnosis | None:
+    """Write the evidence of a start that failed; returns the diagnosis of the failure. Never raises."""
+    diagnosis: Diagnosis | None = None
+    if hooks.diagnose is not None:
+        # The diagnosis of a failure must not get in the way of the rollback.
+        with contextlib.suppress(Exception):
+            diagnosis = hooks.diagnose(verdict)
+    redact = hooks.redact or (lambda text: text)
+    texts = {
+        "verdict.txt": f"{verdict.state}: {verdict.reason}\ninvocation {verdict.invocation}\n",
+        "journal.log": "".join(f"{_stamp(line.realtime)} {line.text}\n" for line in verdict.log),
+        "change.diff": diff(plan),
+        "diagnosis.json": codec.dumps(diagnosis) + "\n" if diagnosis else "",
+        "environment": "".join(f"{name}={value}\n" for name, value in hooks.environment) if hooks.redact else "",
+    }
+    for name, text in texts.items():
+        if text:
+            with contextlib.suppress(OSError):
+                _write(folder / "evidence" / name, "".join(map(redact, text.splitlines(keepends=True))))
+    return diagnosis
+
+
+def _write(path: Path, text: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    write_new(path, text.encode(errors="replace"))
+
+
+def _stamp(microseconds: int) -> str:
+    import datetime
+
+    return datetime.datetime.fromtimestamp(microseconds / 1e6, datetime.timezone.utc).isoformat()
+
+
+def diff(plan: Plan) -> str:
+    """The plan's edits as unified diffs."""
+    parts: list[str] = []
+    for step in plan.steps:
+        if isinstance(step, EditFile):
+            edit = step.edit
+            old = (edit.before or b"").decode(errors="replace").splitlines(keepends=True)
+            new = edit.after.decode(errors="replace").splitlines(keepends=True)
+            source = "/dev/null" if edit.before is None else edit.path
+            parts += difflib.unified_diff(old, new, source, edit.path)
+    return "".join(part if part.endswith("\n") else part + "\n\\ No newline at end of file\n" for part in parts)

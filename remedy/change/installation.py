@@ -1,0 +1,122 @@
+"""The step that installs packages: the same as the plan showed, and undone to what dpkg had before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from remedy.change import alternatives, apt, packages
+from remedy.change.interrupts import Interrupts
+from remedy.change.types import PackagesBefore
+from remedy.errors import Refused, RemedyError
+from remedy.plan.types import InstallPackages
+
+Report = Callable[[str, float | None], None]
+
+
+def look(step: InstallPackages, backups: Path) -> PackagesBefore:
+    """dpkg's state and every link before. Refused where apt would now do anything else than the plan showed."""
+    broken = apt.interrupted()
+    if broken:
+        first = broken.splitlines()[0]
+        raise Refused(
+            f"dpkg has an installation that was broken off: {first}", hint="dpkg --configure -a, then dpkg --audit"
+        )
+    actions = apt.simulate(["--no-remove", "install", *step.requested])
+    _same_as_shown(step, actions)
+    state = apt.installed()
+    names = {action.name for action in actions}
+    touched = tuple(sorted(names))
+    found = tuple(one.package for name, one in sorted(state.items()) if packages.base(name) in _bases(names))
+    saved = _save(actions, backups)
+    return PackagesBefore(touched, found, alternatives.selections(), alternatives.links(), saved)
+
+
+def _save(actions: tuple[apt.Action, ...], backups: Path) -> tuple[str, ...]:
+    """Fetch the package files that a downgrade would need: a repository may have dropped them by then."""
+    saved: list[str] = []
+    for action in actions:
+        if action.old_version is None:
+            continue
+        folder = backups / f"{packages.base(action.name)}_{action.old_version.replace(':', '%3a')}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if not any(folder.glob("*.deb")):
+            apt.download(f"{action.name}={action.old_version}", folder)
+        saved += [str(path.relative_to(backups)) for path in folder.glob("*.deb")]
+    return tuple(saved)
+
+
+def _bases(names: set[str]) -> set[str]:
+    return {packages.base(name) for name in names}
+
+
+def _same_as_shown(step: InstallPackages, actions: tuple[apt.Action, ...]) -> None:
+    shown = {(packages.base(change.name), change.version) for change in step.changes}
+    now = {(packages.base(action.name), action.version) for action in actions}
+    removed = [action.name for action in actions if action.kind != "Inst"]
+    if removed:
+        raise Refused(f"apt would remove {', '.join(removed)}")
+    # Packages that came meanwhile are no longer in apt's list; anything new in it was not agreed to.
+    if now - shown:
+        more = ", ".join(f"{name} {version}" for name, version in sorted(now - shown, key=str))
+        raise Refused(f"apt would now also install {more}, which the plan did not show", hint="run remedy fix again")
+
+
+def do(step: InstallPackages, before: PackagesBefore, log: Path, report: Report, interrupts: Interrupts | None) -> None:
+    """Install, and keep the links that the plan holds. Raises RemedyError."""
+    if before.touched:
+        apt.apt_get(["--no-remove", "install", *step.requested], log, report, interrupts)
+    alternatives.hold(step.hold_alternatives, before)
+
+
+def undo(step: InstallPackages, before: PackagesBefore, log: Path, report: Report) -> tuple[str, ...]:
+    """Purge what is new and needed by nobody else, bring back older versions, marks and links."""
+    apt.wait_for_child(log)
+    apt.wait_for_lock(report, None)
+    now = apt.installed()
+    if apt.interrupted():
+        old = {package.name for package in before.packages}
+        fresh = [name for name in packages.undo(before, now, step.requested).purge if name not in old]
+        apt.repair(log, fresh, report)
+        now = apt.installed()
+    plan = packages.undo(before, now, step.requested)
+    reasons = _purge(plan, log, report) + _go_back(plan, before, log, report)
+    apt.mark_automatic([one.name for one in before.packages if one.automatic])
+    links = alternatives.restore(before)
+    kept = [name for name, _ in plan.kept]
+    for name, why in plan.kept:
+        report(f"package {packages.base(name)} stays: {why}", None)
+    differences = packages.differences(before, apt.installed(), kept)
+    # The reasons only matter where something is really left.
+    return (*(reasons if differences else ()), *differences, *links)
+
+
+def _purge(plan: packages.Undo, log: Path, report: Report) -> tuple[str, ...]:
+    names = [packages.base(name) for name in plan.purge]
+    if not names:
+        return ()
+    try:
+        actions = apt.simulate(["purge", *names])
+        others = sorted({packages.base(action.name) for action in actions} - set(names))
+        if others:
+            return (f"purging {', '.join(names)} would also change {', '.join(others)}: decide by hand",)
+        apt.apt_get(["purge", *names], log, report)
+    except RemedyError as error:
+        return (f"{error.message}: apt-get purge {' '.join(names)}",)
+    return ()
+
+
+def _go_back(plan: packages.Undo, before: PackagesBefore, log: Path, report: Report) -> tuple[str, ...]:
+    backups = log.parent.parent / "backups"
+    files = {Path(path).parent.name: str(backups / path) for path in before.saved}
+    wanted = [
+        files.get(f"{packages.base(name)}_{version.replace(':', '%3a')}", f"{packages.base(name)}={version}")
+        for name, version in plan.versions
+    ]
+    if not wanted:
+        return ()
+    try:
+        apt.apt_get(["--allow-downgrades", "--allow-change-held-packages", "install", *wanted], log, report)
+    except RemedyError as error:
+        return (f"{error.message}: apt-get install --allow-downgrades {' '.join(wanted)}",)
+    return ()
