@@ -1,0 +1,1 @@
+"""The steps of the lab's recipe: one file a layer, each with its pins and a `build(root)`."""
