@@ -59,8 +59,9 @@ def collect(
     look = _Look()
     env = launch.variables() if launch else service.variables()
 
-    state = look.part("state", lambda: start_state(runner, service.name, service.user_manager), None)
-    journal = look.part("journal", lambda: start_journal(runner, service.name, service.user_manager), None)
+    name = service.id or service.name
+    state = look.part("state", lambda: start_state(runner, name, service.user_manager), None)
+    journal = look.part("journal", lambda: start_journal(runner, name, service.user_manager), None)
     smi = None if given else look.part("gpus", lambda: gpus.start_nvidia_smi(view, runner), None)
 
     account = look.part("account", lambda: account_of(view, service.user), None)

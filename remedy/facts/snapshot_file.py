@@ -55,7 +55,7 @@ def load(text: str, name: str) -> Recording:
         raise UsageError(
             f"{name}:{error.lineno}: no JSON ({error.msg})", hint="make one with: remedy snapshot UNIT > FILE"
         ) from None
-    except (_Malformed, RecursionError) as error:
+    except (_Malformed, ValueError, RecursionError) as error:
         raise UsageError(
             f"{name}: no snapshot of remedy's: {error}", hint="make one with: remedy snapshot UNIT > FILE"
         ) from None

@@ -1,4 +1,4 @@
-"""What the service manager says of the unit now, and of itself."""
+"""What the service manager says of the unit now."""
 
 from __future__ import annotations
 
@@ -30,13 +30,8 @@ _PROPERTIES = (
 
 def start_state(runner: Runner, unit: str, user: bool = False) -> Running:
     """``systemctl show`` for the unit."""
-    argv = ("systemctl", *_scope(user), "show", f"--property={','.join(_PROPERTIES)}", "--", unit)
-    return runner.start(argv, timeout=_TIMEOUT, env=bus_environment(user))
-
-
-def start_environment(runner: Runner, user: bool = False) -> Running:
-    """``systemctl show-environment``: the block that every service of this manager starts from."""
-    argv = ("systemctl", *_scope(user), "show-environment")
+    scope = ("--user",) if user else ()
+    argv = ("systemctl", *scope, "show", f"--property={','.join(_PROPERTIES)}", "--", unit)
     return runner.start(argv, timeout=_TIMEOUT, env=bus_environment(user))
 
 
@@ -76,12 +71,6 @@ def parse_state(text: str, boot: int) -> UnitState:
     )
 
 
-def parse_environment(text: str) -> dict[str, str]:
-    """The lines of ``systemctl show-environment``, whose values are quoted as ``$'…'`` where they need it."""
-    pairs = (line.partition("=") for line in text.splitlines())
-    return {name: _unquoted(value) for name, equals, value in pairs if equals}
-
-
 def boot_time(view: View) -> int:
     """When the machine booted, to the second, in microseconds since the epoch: proc_stat(5)."""
     found = re.search(r"^btime (\d+)$", text_of(view, "/proc/stat"), re.MULTILINE)
@@ -91,28 +80,3 @@ def boot_time(view: View) -> int:
 def bus_environment(user: bool) -> Mapping[str, str]:
     """What a program needs to find the user's own manager; nothing for the system's."""
     return {"XDG_RUNTIME_DIR": f"/run/user/{os.geteuid()}"} if user else {}
-
-
-def _scope(user: bool) -> tuple[str, ...]:
-    return ("--user",) if user else ()
-
-
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
-
-
-def _unquoted(value: str) -> str:
-    if value.startswith("$'") and value.endswith("'") and len(value) > 2:
-        return re.sub(
-            r"\\(?:x([0-9a-fA-F]{2})|([0-7]{3})|(.))",
-            lambda escape: (
-                chr(int(escape[1], 16))
-                if escape[1]
-                else chr(int(escape[2], 8))
-                if escape[2]
-                else _ESCAPES.get(escape[3], escape[3])
-            ),
-            value[2:-1],
-        )
-    if len(value) > 1 and value[0] == value[-1] == '"':
-        return re.sub(r'\\([\\"$`])', r"\1", value[1:-1])
-    return value
