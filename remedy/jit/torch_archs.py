@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
+from remedy.facts.types import Version
 from remedy.jit import devices, servers, tables
 from remedy.jit.flashinfer_archs import Archs
 from remedy.jit.tables import Capability
 from remedy.jit.types import Context
-from remedy.jit.versions import at_least
+from remedy.jit.versions import at_least, cuda
 
 VARIABLE: Final = "TORCH_CUDA_ARCH_LIST"
+
+_THOR: Final = "Blackwell+Tegra"
 
 # Words that stand for architectures in the list.
 _NAMED: Final = {
@@ -26,13 +30,34 @@ _NAMED: Final = {
     "Ampere": "8.0;8.6+PTX",
     "Ada": "8.9+PTX",
     "Hopper": "9.0+PTX",
-    "Blackwell+Tegra": "10.1",
+    _THOR: "10.1",
     "Blackwell": "10.0;10.3;12.0;12.1+PTX",
 }
 
 # Architectures that a release added to its list of those that it takes.
 _ADDED: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    ("2.0", ("5.0", "5.2", "5.3", "6.0", "6.1", "6.2", "7.0", "7.2", "7.5", "8.0", "8.6", "8.7", "8.9", "9.0", "9.0a")),
+    (
+        "2.0",
+        (
+            "3.5",
+            "3.7",
+            "5.0",
+            "5.2",
+            "5.3",
+            "6.0",
+            "6.1",
+            "6.2",
+            "7.0",
+            "7.2",
+            "7.5",
+            "8.0",
+            "8.6",
+            "8.7",
+            "8.9",
+            "9.0",
+            "9.0a",
+        ),
+    ),
     ("2.6", ("10.0",)),
     ("2.7", ("10.0a", "10.1", "10.1a", "12.0", "12.0a")),
     ("2.8", ("10.3", "10.3a", "12.1", "12.1a")),
@@ -47,34 +72,41 @@ def supported(torch: str) -> frozenset[str]:
     return frozenset(found - {"10.1", "10.1a"} if at_least(torch, "2.9") else found)
 
 
-def from_list(torch: str, text: str) -> Archs:
-    """The architectures of a TORCH_CUDA_ARCH_LIST; ``error`` where this release refuses an entry."""
+@dataclass(frozen=True, slots=True)
+class TorchArchs(Archs):
+    """torch's choice; ``forward`` is set where PTX goes along, which newer GPUs can run."""
+
+    forward: bool = False
+
+
+def from_list(torch: str, text: str) -> TorchArchs:
+    """The architectures of a TORCH_CUDA_ARCH_LIST; ``error`` where this release refuses an entry (an empty one too)."""
     known = supported(torch)
-    targets: list[str] = []
+    targets: set[str] = set()
     expanded = text.replace(" ", ";")
     for name, entries in _NAMED.items():
-        expanded = expanded.replace(name, entries)
+        expanded = expanded.replace(name, "11.0" if name == _THOR and at_least(torch, "2.9") else entries)
     for entry in expanded.split(";"):
-        if not entry:
-            continue
         number = entry.removesuffix("+PTX")
         if number not in known:
-            return Archs(tuple(targets), error=f"ValueError: Unknown CUDA arch ({entry}) or GPU not supported")
-        target = number.replace(".", "")
-        if target not in targets:
-            targets.append(target)
-    return Archs(tuple(sorted(targets)))
+            said = f"ValueError: Unknown CUDA arch ({entry}) or GPU not supported"
+            return TorchArchs(tuple(sorted(targets)), error=said)
+        targets.add(number.replace(".", ""))
+    return TorchArchs(tuple(sorted(targets)), forward="+PTX" in expanded)
 
 
-def detected(torch: str, capabilities: tuple[Capability, ...]) -> Archs:
-    """Without a list: every visible GPU, none above the newest that this release knows."""
-    known = [found for entry in supported(torch) if (found := tables.parsed(entry.replace(".", ""))) and not found[1]]
-    highest = max(capability for capability, _ in known)
-    return Archs(tuple(sorted({tables.spelled(min(capability, highest)) for capability in capabilities})))
+def detected(torch_cuda: Version | None, capabilities: tuple[Capability, ...]) -> TorchArchs:
+    """Without a list: every visible GPU, none above the newest that torch's own wheel is built for."""
+    highest = (12, 0) if torch_cuda is None or torch_cuda >= (12, 8) else (9, 0)
+    targets = sorted({tables.spelled(min(capability, highest)) for capability in capabilities})
+    return TorchArchs(tuple(targets), forward=True)
 
 
-def for_context(context: Context) -> Archs:
+def for_context(context: Context) -> TorchArchs:
     """What torch would choose here."""
+    interpreter = context.snapshot.interpreter
     torch = servers.version(context, "torch") or "2.6"
     text = context.env.get(VARIABLE)
-    return from_list(torch, text) if text else detected(torch, devices.visible(context))
+    if text and not (text == "native" and at_least(torch, "2.9")):
+        return from_list(torch, text)
+    return detected(cuda(interpreter.torch_cuda) if interpreter else None, devices.visible(context))

@@ -1,9 +1,14 @@
-"""vLLM's own rules: when it leaves FlashInfer out (``vllm/utils/flashinfer.py``, has_flashinfer)."""
+"""vLLM's own rules: when it leaves FlashInfer out (``vllm/utils/flashinfer.py``), and where its cache is."""
 
 from __future__ import annotations
 
-from remedy.jit import lookup, servers
-from remedy.jit.types import Context
+import posixpath
+from collections.abc import Iterator
+from typing import Final
+
+from remedy.jit import caches, deep_gemm, devices, lookup, servers
+from remedy.jit.types import Context, Problem, Requirement, Resolution
+from remedy.jit.versions import at_least, dotted
 from remedy.view import is_file, which
 
 
@@ -13,9 +18,8 @@ def flashinfer_is_on(context: Context) -> bool:
     Up to 0.31 flashinfer-cubin, else an nvcc on PATH (CUDA_HOME is not looked at); from 0.32 on flashinfer-cubin,
     else CUDA_HOME, CUDA_PATH, PATH or /usr/local/cuda with an nvcc, and ninja on PATH.
     """
-    if context.env.get("VLLM_HAS_FLASHINFER_CUBIN", "0") not in ("", "0") or servers.version(
-        context, "flashinfer-cubin"
-    ):
+    forced = context.env.get("VLLM_HAS_FLASHINFER_CUBIN", "0") not in ("", "0")
+    if forced or servers.version(context, "flashinfer-cubin"):
         return True
     path = context.env.get("PATH")
     if servers.runs(context, "vllm", "0", "0.32.0"):
@@ -23,3 +27,66 @@ def flashinfer_is_on(context: Context) -> bool:
     found = lookup.usual(context)
     ninja = which(context.view, "ninja", path, lookup.UNSET_PATH)
     return bool(found.nvcc and is_file(context.view, found.nvcc) and ninja)
+
+
+def cache(context: Context) -> str:
+    """VLLM_CACHE_ROOT, else ``vllm`` below the user's cache."""
+    return context.env.get("VLLM_CACHE_ROOT") or posixpath.join(lookup.cache_home(context), "vllm")
+
+
+def _gate(version: str, context: Context) -> Iterator[Problem]:
+    """FlashInfer is switched off without a word that anyone reads: slower, never fatal."""
+    if servers.version(context, "flashinfer-python") is None or flashinfer_is_on(context):
+        return
+    if at_least(version, "0.32.0"):
+        text = f"vLLM {version} leaves FlashInfer out: no nvcc where it looks, or no ninja on PATH"
+    else:
+        text = f"vLLM {version} leaves FlashInfer out: no nvcc on PATH (it does not look at CUDA_HOME)"
+    yield Problem("nvcc-not-found", text, (), False, "PATH")
+
+
+def _gemm(version: str, context: Context) -> Iterator[Problem]:
+    """The DeepGEMM inside vLLM; from 0.32 on it is the second make, which wants nvcc 12.9. FP8 models only."""
+    release = "2.8" if at_least(version, "0.32.0") else "2.5"
+    capabilities = deep_gemm.served("deep-gemm", release, devices.visible(context))
+    nvcc = lookup.version_of(context, lookup.usual(context))
+    if not capabilities or nvcc is None or context.env.get("VLLM_USE_DEEP_GEMM") == "0":
+        return
+    floor = deep_gemm.minimum("deep-gemm", release)
+    if nvcc < floor:
+        text = f"the DeepGEMM in vLLM {version} takes nvcc {dotted(nvcc)}; it requires NVCC >= {dotted(floor)}"
+        yield Problem("nvcc-too-old", text, (), servers.asks_for(context, "fp8"))
+
+
+class VLLM:
+    """The server's own choices; its kernels come from the other libraries."""
+
+    name = "vllm"
+    distributions = ("vllm",)
+    rank = 25
+
+    def resolve(self, version: str, context: Context) -> Resolution:
+        """What this release would do here; where it is not the server nothing of it runs."""
+        found, folder = lookup.usual(context), cache(context)
+        runs = servers.runs(context, "vllm")
+        problems = (
+            *_gate(version, context),
+            *_gemm(version, context),
+            *caches.writable(context, f"vLLM {version}", folder, fatal=True),
+        )
+        return Resolution(
+            library=self.name,
+            version=version,
+            toolkit=found.root,
+            found_by=found.by,
+            variable=found.variable,
+            nvcc=found.nvcc,
+            nvcc_version=lookup.version_of(context, found),
+            requires=Requirement(),
+            problems=problems if runs else (),
+            cache=folder,
+            variables=("PATH", "CUDA_HOME", "VLLM_CACHE_ROOT", "XDG_CACHE_HOME", "VLLM_USE_FLASHINFER_SAMPLER"),
+        )
+
+
+LIBRARY: Final = VLLM()
