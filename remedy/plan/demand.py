@@ -8,20 +8,10 @@ from typing import Final
 from remedy.facts.types import Driver, HostCompiler, Snapshot, Version
 from remedy.jit import tables
 from remedy.jit.types import Requirement
+from remedy.jit.versions import cuda, dotted
 
 # The compiler with its own parts and the runtime: no .cu of any library builds without them.
 CORE: Final = frozenset({"nvcc", "cicc", "ptxas", "crt", "cudart-headers", "cudart-library"})
-
-
-def dotted(version: Version | None) -> str:
-    """(13, 0) as ``13.0``."""
-    return ".".join(map(str, version)) if version else "unknown"
-
-
-def release_of(text: str | None) -> Version | None:
-    """The release in ``13.0``, ``13.0.88`` as (13, 0); None where there is none."""
-    numbers = tables.numbers(text or "")
-    return numbers[:2] if len(numbers) >= 2 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +55,7 @@ class Demand:
         if offered and release[0] > offered:
             return f"the driver can't run CUDA {release[0]}"
         if not tables.glibc_accepted(self.glibc, release):
-            return f"CUDA {dotted(release)}'s headers do not compile with glibc {dotted(self.glibc)}"
+            return f"CUDA {dotted(release)}'s headers do not compile with glibc {dotted(self.glibc or ())}"
         return None
 
     def _gcc_objection(self, release: Version) -> str | None:
@@ -92,7 +82,7 @@ def demand_of(requirement: Requirement, snapshot: Snapshot) -> Demand:
     python = snapshot.interpreter
     return Demand(
         requirement=requirement,
-        torch=release_of(python.torch_cuda) if python else None,
+        torch=cuda(python.torch_cuda) if python else None,
         driver=snapshot.driver,
         gcc=host_compiler(snapshot),
         glibc=snapshot.host.glibc,

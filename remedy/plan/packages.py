@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from remedy.facts.types import Host, Version
-from remedy.plan.demand import dotted
+from remedy.jit.versions import dotted
 
 # component -> package; "{}" is the release as 13-0. cicc, ptxas and crt are dependencies of the compiler's package.
 _PACKAGE: Final = {

@@ -11,8 +11,9 @@ from remedy.facts.types import AptPackage, Toolkit, Version
 from remedy.jit import tables
 from remedy.jit.requirements import shortfalls
 from remedy.jit.types import Context, Requirement
+from remedy.jit.versions import dotted
 from remedy.plan import packages, wheels
-from remedy.plan.demand import Demand, demand_of, dotted
+from remedy.plan.demand import Demand, demand_of
 from remedy.plan.inputs import Inputs
 from remedy.plan.types import BuildToolkit, InstallPackages, Rejected
 

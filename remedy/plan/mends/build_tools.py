@@ -9,7 +9,7 @@ from typing import Final
 
 from remedy.facts.types import HostCompiler, Version
 from remedy.jit import tables
-from remedy.plan.demand import dotted
+from remedy.jit.versions import dotted
 from remedy.plan.draft import Draft
 from remedy.plan.environment import with_folder
 from remedy.plan.task import Mend, Task

@@ -9,7 +9,6 @@ from remedy.facts.types import Snapshot, Toolkit
 from remedy.jit import arch_list
 from remedy.jit.requirements import joined
 from remedy.plan.alternatives import keep_links
-from remedy.plan.demand import dotted
 from remedy.plan.draft import Draft
 from remedy.plan.environment import Move, move_to, toolkit_values
 from remedy.plan.task import Mend, Task
@@ -60,11 +59,6 @@ def _arch_list(task: Task, move: Move) -> dict[str, str | None]:
         if value is None or task.env.get("FLASHINFER_CUDA_ARCH_LIST") == value
         else {"FLASHINFER_CUDA_ARCH_LIST": value}
     )
-
-
-def described(kit: Toolkit) -> str:
-    """A toolkit in a few words."""
-    return f"CUDA {dotted(kit.version)} in {kit.root}"
 
 
 MENDS: Final[dict[str, Mend]] = dict.fromkeys(
