@@ -21,22 +21,10 @@ from remedy.facts.types import (
 )
 
 WHOLE = frozenset(
-    [
-        "nvcc",
-        "cicc",
-        "ptxas",
-        "crt",
-        "cudart-headers",
-        "cudart-library",
-        "cudadevrt",
-        "cccl",
-        "curand",
-        "cublas",
-        "cusparse",
-        "cusolver",
-        "nvrtc",
-        "stub",
-    ]
+    {
+        *("nvcc", "cicc", "ptxas", "crt", "cudart-headers", "cudart-library", "cudadevrt", "cccl", "curand"),
+        *("cublas", "cusparse", "cusolver", "nvrtc", "stub", "cuobjdump"),
+    }
 )
 DEBIAN = Host("debian", "12", "Debian GNU/Linux 12 (bookworm)", (2, 36), "6.1.0", "x86_64", 252)
 # What the packages of a release bring along (NVIDIA's Depends).
@@ -76,19 +64,8 @@ class AptTable:
 def nvidia(*releases: str, without: Sequence[str] = ()) -> AptTable:
     """NVIDIA's repository with these releases (``13-0``), but for some packages."""
     stems = [
-        "cuda-nvcc",
-        "cuda-crt",
-        "libnvvm",
-        "cuda-cudart",
-        "cuda-cudart-dev",
-        "cuda-driver-dev",
-        "cuda-cccl",
-        "libcurand-dev",
-        "libcublas-dev",
-        "libcusparse-dev",
-        "libcusolver-dev",
-        "cuda-nvrtc-dev",
-        "cuda-cuobjdump",
+        *("cuda-nvcc", "cuda-crt", "libnvvm", "cuda-cudart", "cuda-cudart-dev", "cuda-driver-dev", "cuda-cccl"),
+        *("libcurand-dev", "libcublas-dev", "libcusparse-dev", "libcusolver-dev", "cuda-nvrtc-dev", "cuda-cuobjdump"),
     ]
     names = [f"{stem}-{release}" for release in releases for stem in stems]
     return AptTable({name: f"{name[-4:].replace('-', '.')}.88-1" for name in names if name not in without})
