@@ -65,8 +65,8 @@ def build(assembly: Assembly, kind: str, subject: Subject) -> Start:
             block.set(name, value, manager.environment_places.get(name, SYSTEMD))
         for name, value in _from_manager(assembly, kind, subject):
             block.set(name, value, SYSTEMD)
-        for name, value, place in _login(assembly, user, dynamic, subject):
-            block.set(name, value, place)
+        for name, value in _login(assembly, user, dynamic, subject):
+            block.set(name, value, SYSTEMD)
         for name, value, place in _directories(assembly, subject):
             block.set(name, value, place)
         if assembly.search_path:
@@ -113,10 +113,9 @@ def _from_manager(assembly: Assembly, kind: str, subject: Subject) -> Iterator[t
         yield "PIDFILE", assembly.pid_file.text
 
 
-def _login(assembly: Assembly, user: str | None, dynamic: bool, subject: Subject) -> Iterator[tuple[str, str, Place]]:
+def _login(assembly: Assembly, user: str | None, dynamic: bool, subject: Subject) -> Iterator[tuple[str, str]]:
     """HOME, LOGNAME, SHELL and USER. From 255 on USER is always set, and SetLoginEnvironment= decides on the rest."""
     manager = subject.manager
-    place = assembly.user.place if assembly.user else SYSTEMD
     login = _known_login(assembly, user, dynamic, subject)
     explicit: bool | None = None
     pam = False
@@ -135,13 +134,13 @@ def _login(assembly: Assembly, user: str | None, dynamic: bool, subject: Subject
         home = manager.home if manager.version < 255 or full else None
         full = full or manager.version < 255
     if home is not None and full:
-        yield "HOME", home, place
+        yield "HOME", home
     if login is not None:
         if full:
-            yield "LOGNAME", login.name, place
-        yield "USER", login.name, place
+            yield "LOGNAME", login.name
+        yield "USER", login.name
         if login.shell is not None and full:
-            yield "SHELL", login.shell, place
+            yield "SHELL", login.shell
 
 
 def _known_login(assembly: Assembly, user: str | None, dynamic: bool, subject: Subject) -> Login | None:

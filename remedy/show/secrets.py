@@ -1,0 +1,135 @@
+"""What is never printed, stored or sent: the values of secrets, wherever they turn up.
+
+A secret is known by the name that it is given (a variable, an option, a JSON key or a header) or by its own form
+(the prefixes that issuers give their tokens). The rules err on the side of hiding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+HIDDEN = "***"
+
+_WORDS = frozenset(
+    (
+        "AUTH", "AUTHORIZATION", "BEARER", "COOKIE", "CREDENTIAL", "CREDENTIALS", "CREDS", "JWT", "KEY", "KEYS",
+        "PASSPHRASE", "PASSWD", "PASSWORD", "PASSWORDS", "SECRET", "SECRETS", "TOKEN",
+    )
+)  # fmt: skip
+_ENDINGS = (
+    "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "ACCESSKEY", "AUTHKEY", "SECRETKEY", "PRIVATEKEY",
+)  # fmt: skip
+#: Last words that make it the place or a property of a secret, not the secret.
+_ABOUT = frozenset(
+    (
+        "DIR", "DIRECTORY", "ENABLE", "ENABLED", "FILE", "FORMAT", "LENGTH", "METHOD", "MODE", "PATH", "SIZE", "SOCK",
+        "SOCKET", "TIMEOUT", "TYPE",
+    )
+)  # fmt: skip
+#: Words beside which a token is one that language models count, or a key one that caches are looked up by.
+_COUNTED = {
+    "TOKEN": frozenset(("BATCH", "BATCHED", "BUDGET", "COUNT", "LIMIT", "MAX", "MIN", "NUM", "PER", "TOTAL")),
+    "KEY": frozenset(("CUDA", "KV", "NCCL")),
+}
+
+_FORMS = (
+    # hf_… (Hugging Face), sk-… (OpenAI, Anthropic), gh?_…/github_pat_…, glpat-…, xox?-… (Slack), AKIA… (AWS),
+    # nvapi-… (NVIDIA), AIza… (Google), ya29.…, JSON web tokens.
+    r"\bhf_[A-Za-z0-9]{8,}|\bsk-[A-Za-z0-9_-]{12,}|\bgh[opsur]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{12,}"
+    r"|\bxox[a-z]-[\w-]{10,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bnvapi-[\w-]{16,}|\bAIza[\w-]{30,}|\bya29\.[\w-]{16,}"
+    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
+)
+_PEM = r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+_SCHEME = r"(?i:\b(bearer|basic)\s+)[\w.~+/=-]{6,}"
+_USERINFO = r"(?P<scheme>\b[A-Za-z][\w+.-]*://)(?P<user>[^\s/:@'\"]*):[^\s/@'\"]*@"
+_USER_ONLY = r"(?P<scheme>\b[A-Za-z][\w+.-]*://)[^\s/:@'\"]{16,}@"
+# NAME=value, --name value, --name=value, "name": "value", Name: value.
+_VALUE = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^\s\"',;}]+"
+_ASSIGNED = rf"(?P<name>[A-Za-z_][\w.-]*)(?P<sign>=)(?P<value>{_VALUE})"
+_OPTION = rf"(?P<name>--?[A-Za-z][\w-]*)(?P<sign>[ \t]+)(?P<value>(?!-){_VALUE})"
+_KEYED = rf"(?P<name>[\"']?[A-Za-z_][\w-]*[\"']?)(?P<sign>\s*:\s*)(?P<value>{_VALUE})"
+#: Words that stand before a colon in plain messages without being secrets ("Unexpected key: …").
+_CHATTY = frozenset({"KEY", "KEYS", "TOKEN", "AUTH"})
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable, option or key of this name holds a secret: HF_TOKEN does, TOKENIZERS_PARALLELISM doesn't."""
+    words = (
+        re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).upper().replace("-", "_").replace(".", "_").strip("_").split("_")
+    )
+    if words[-1] in _ABOUT:
+        return False
+    if words[-1] in ("PASS", "PWD") and len(words) > 1:
+        return True
+    telling = [word for word in words if word in _WORDS or word.endswith(_ENDINGS)]
+    return any(_COUNTED.get(word, frozenset()).isdisjoint(words) for word in telling)
+
+
+def redact(text: str) -> str:
+    """The text with every secret in it replaced by ``***``. What is not secret stays byte for byte."""
+    if not _may_hold_one(text):
+        return text
+    text = _pattern(_PEM, re.DOTALL).sub(HIDDEN, text)
+    text = _pattern(_USERINFO).sub(lambda found: f"{found['scheme']}{found['user']}:{HIDDEN}@", text)
+    text = _pattern(_USER_ONLY).sub(lambda found: f"{found['scheme']}{HIDDEN}@", text)
+    text = _pattern(_SCHEME).sub(lambda found: f"{found[1]} {HIDDEN}", text)
+    text = _pattern(_FORMS).sub(HIDDEN, text)
+    for form in (_ASSIGNED, _OPTION):
+        text = _pattern(form).sub(_hide_value, text)
+    return _pattern(_KEYED).sub(_hide_keyed, text)
+
+
+def redact_argv(argv: Iterable[str]) -> list[str]:
+    """A command line's words with secrets hidden, also where name and value are two words."""
+    shown: list[str] = []
+    hide_next = False
+    for word in argv:
+        if hide_next and not word.startswith("-"):
+            shown.append(HIDDEN)
+            hide_next = False
+            continue
+        hide_next = word.startswith("-") and "=" not in word and is_secret(word.lstrip("-"))
+        shown.append(redact(word))
+    return shown
+
+
+def redact_value(name: str, value: str) -> str:
+    """The value of a variable as it may be shown."""
+    return HIDDEN if value and is_secret(name) else redact(value)
+
+
+def _hide_value(found: re.Match[str]) -> str:
+    if not is_secret(found["name"].lstrip("-")):
+        return found[0]
+    return f"{found['name']}{found['sign']}{_quoted_like(found['value'])}"
+
+
+def _hide_keyed(found: re.Match[str]) -> str:
+    name = found["name"].strip("\"'")
+    quoted = name != found["name"]
+    if not is_secret(name) or (name.upper() in _CHATTY and not quoted):
+        return found[0]
+    # "Authorization: Bearer ***" has lost its secret already.
+    if found["value"].lower() in ("bearer", "basic"):
+        return found[0]
+    return f"{found['name']}{found['sign']}{_quoted_like(found['value'])}"
+
+
+def _quoted_like(value: str) -> str:
+    quote = value[0] if value[:1] in "\"'" and len(value) > 1 else ""
+    return f"{quote}{HIDDEN}{quote}"
+
+
+def _may_hold_one(text: str) -> bool:
+    """A quick look that lets most texts pass untouched."""
+    return any(
+        mark in text for mark in ("=", "--", ":", "_", "sk-", "AKIA", "ASIA", "eyJ", "AIza", " ", "pat-", "api-")
+    )
+
+
+@cache
+def _pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """Compiled when first needed: most runs print no text that could hold a secret."""
+    return re.compile(text, flags)
