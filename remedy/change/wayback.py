@@ -11,7 +11,7 @@ from remedy.change.steps import Site, describe
 from remedy.change.types import Done, Entry, Event, FileBefore, Hooks, Phase, Report, UnitBefore
 from remedy.errors import RemedyError
 from remedy.gate.types import Progress
-from remedy.plan.types import EditFile, InstallPackages
+from remedy.plan.types import EditFile, InstallPackages, MoveCache, RestartUnit
 
 
 def conflicts(ledger: Ledger) -> tuple[str, ...]:
@@ -46,7 +46,8 @@ class WayBack:
         for number in sorted(intents, reverse=True):
             if not isinstance(intents[number], UnitBefore) and not self._ledger.done(number, "undo"):
                 left += self._undo(number)
-        if any(isinstance(before, FileBefore) for before in intents.values()):
+        reads_units = any(isinstance(step, RestartUnit) and step.daemon_reload for step in self._ledger.plan.steps)
+        if reads_units and any(isinstance(before, FileBefore) for before in intents.values()):
             left += self._attempt("systemctl daemon-reload", service.daemon_reload)
         if unit is not None and touched:
             left += self._restore(unit)
@@ -56,6 +57,9 @@ class WayBack:
     def _undo(self, number: int) -> tuple[str, ...]:
         step, before = self._ledger.plan.steps[number], self._ledger.intents()[number]
         if isinstance(step, InstallPackages) and self._ledger.begin.keep_packages:
+            return ()
+        if isinstance(step, MoveCache) and self._ledger.reached("healthy"):
+            # Deleted when the change was kept; what stands there now was built by a service that worked.
             return ()
         self._tell(f"undo: {describe(step)}", None)
         try:
