@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from remedy.facts.types import HostCompiler, Toolkit, Version
@@ -225,10 +226,10 @@ def host_compiler_fits(one: Build) -> Iterator[Problem]:
     """A C++ compiler for nvcc, of a version that its headers accept."""
     if not one.requires.host_compiler:
         return
-    variable = "CC" if one.ccbin and one.context.env.get("CC") else ""
-    name, path = lookup.command(one.context, variable, "gcc")
+    variable, name = _host_compiler(one)
+    path = which(one.context.view, name, one.context.env.get("PATH"), lookup.UNSET_PATH)
     if path is None:
-        origin = f" ($CC is {name})" if variable else ""
+        origin = f" (${variable} names it)" if variable else ""
         yield one.problem("host-compiler-missing", f"{one.who} needs {name} for nvcc: none on the unit's PATH{origin}")
         return
     compiler = _compiler(one.context, name, path)
@@ -238,6 +239,30 @@ def host_compiler_fits(one: Build) -> Iterator[Problem]:
     if compiler.version[0] > highest:
         text = f"nvcc {dotted(one.nvcc_version or ())} accepts gcc up to {highest}; {path} is {compiler.version[0]}"
         yield one.problem("host-compiler-unsupported", text, f"{path} is gcc {dotted(compiler.version)}")
+
+
+def _host_compiler(one: Build) -> tuple[str, str]:
+    """The variable that names nvcc's host compiler ("" for none) and the program: of several -ccbin the last counts,
+    and NVCC_CCBIN is for none at all (checked with nvcc 13.0's -dryrun).
+    """
+    env = one.context.env
+    appended, prepended = _ccbin(env.get("NVCC_APPEND_FLAGS")), _ccbin(env.get("NVCC_PREPEND_FLAGS"))
+    handed = (env.get("CC") or "").split()[:1] if one.ccbin else []
+    ranked = (
+        ("NVCC_APPEND_FLAGS", appended),
+        ("CC", handed[0] if handed else None),
+        ("NVCC_PREPEND_FLAGS", prepended),
+        ("NVCC_CCBIN", env.get("NVCC_CCBIN")),
+    )
+    variable, name = next(((variable, name) for variable, name in ranked if name), ("", "gcc"))
+    folder = name.startswith("/") and is_directory(one.context.view, name)
+    return variable, posixpath.join(name, "gcc") if folder else name
+
+
+def _ccbin(flags: str | None) -> str | None:
+    words = (flags or "").replace("=", " ").split()
+    found = [after for word, after in pairwise(words) if word in ("-ccbin", "--compiler-bindir")]
+    return found[-1] if found else None
 
 
 def _compiler(context: Context, name: str, path: str) -> HostCompiler | None:
