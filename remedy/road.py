@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from remedy.causes.types import Diagnosis
-from remedy.facts.types import Snapshot
+from remedy.errors import Refused, UsageError
+from remedy.facts.run import Runner
+from remedy.facts.types import LogLine, Snapshot
 from remedy.jit.types import Context, Resolution
 from remedy.unit.types import Launch, Manager, Service
 from remedy.view import View
@@ -22,5 +23,115 @@ class Look:
     launch: Launch
     snapshot: Snapshot
     context: Context
-    resolutions: Sequence[Resolution]
+    resolutions: tuple[Resolution, ...]
     diagnosis: Diagnosis
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What is looked at: a file system, a way to ask programs, and the manager that would start the unit."""
+
+    view: View
+    runner: Runner
+    manager: Manager
+
+
+def this_machine(*, user: bool = False) -> Machine:
+    """The machine that remedy runs on."""
+    from remedy.facts.files import Files
+    from remedy.facts.manager import live_manager
+    from remedy.facts.run import Programs
+
+    view = Files()
+    runner = Programs(view)
+    return Machine(view, runner, live_manager(view, runner, user=user))
+
+
+def tree(root: str, *, systemd: int | None = None) -> Machine:
+    """A file system under a folder; nothing in it is run. Raises UsageError where there is no such folder."""
+    import os
+
+    from remedy.facts.files import Files
+    from remedy.facts.run import NoRunner
+    from remedy.unit.manager import manager_from
+
+    if not os.path.isdir(root):
+        raise UsageError(f"--root {root}: there is no such directory")
+    view = Files(root)
+    return Machine(view, NoRunner(f"--root {root} is only read"), manager_from(view, systemd))
+
+
+def load_service(unit: str, machine: Machine) -> Service:
+    """The unit, loaded. Raises UsageError where it does not exist or is no service, Refused where it is masked."""
+    from remedy.unit.load import load
+    from remedy.unit.names import service_name
+
+    service = load(service_name(unit), machine.view, machine.manager)
+    if service.load_state == "not-found":
+        raise UsageError(f"there is no unit {service.name}", hint=_nearest(service.name, machine.view))
+    if service.load_state == "masked":
+        raise Refused(f"{service.name} is masked ({service.fragment})", hint=f"systemctl unmask {service.name}")
+    return service
+
+
+def _nearest(name: str, view: View) -> str:
+    """The units of /etc whose names are nearest, for a typing mistake."""
+    import difflib
+
+    try:
+        names = [entry for entry in view.list("/etc/systemd/system") if entry.endswith(".service")]
+    except OSError:
+        names = []
+    near = difflib.get_close_matches(name, names, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else "systemctl list-unit-files lists what is there"
+
+
+def look(unit: str, machine: Machine, *, gpu_arch: str | None = None) -> Look:
+    """Everything about one unit, up to the diagnosis. Reads only."""
+    from remedy.facts.collect import collect
+    from remedy.unit.launch import launch
+
+    service = load_service(unit, machine)
+    started = launch(service, machine.view)
+    snapshot = collect(service, started, machine.view, machine.runner, gpu_arch=gpu_arch)
+    return judge(machine, service, started, snapshot)
+
+
+def judge(machine: Machine, service: Service, started: Launch, snapshot: Snapshot) -> Look:
+    """The pure half of a look: from the facts to the diagnosis."""
+    from remedy.causes.engine import diagnose
+    from remedy.jit import resolve_all
+
+    context = context_of(machine, service, started, snapshot)
+    resolutions = resolve_all(context)
+    diagnosis = diagnose(service, started, snapshot, resolutions)
+    return Look(machine.manager, machine.view, service, started, snapshot, context, resolutions, diagnosis)
+
+
+def context_of(machine: Machine, service: Service, started: Launch, snapshot: Snapshot) -> Context:
+    """What the JIT libraries are asked about."""
+    from remedy.facts.accounts import home_of
+    from remedy.gate.expect import server_of
+
+    server = server_of(started.argv, started.module)
+    variables = started.variables()
+    return Context(
+        env=variables,
+        snapshot=snapshot,
+        view=machine.view,
+        home=variables.get("HOME") or home_of(machine.view, service.user),
+        server=server.name if server else "",
+        user=service.user or machine.manager.user_name,
+        argv=started.argv,
+    )
+
+
+def after_failure(before: Look, machine: Machine, log: tuple[LogLine, ...]) -> Diagnosis:
+    """The diagnosis of a start that was watched: the machine as it is now, and that start's own lines."""
+    from remedy.facts.collect import collect
+    from remedy.unit.launch import launch
+
+    service = load_service(before.service.name, machine)
+    started = launch(service, machine.view)
+    snapshot = replace(collect(service, started, machine.view, machine.runner), journal=log)
+    return judge(machine, service, started, snapshot).diagnosis

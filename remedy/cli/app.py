@@ -101,24 +101,17 @@ def fix(
 
     Examples: remedy fix sglang-k26 --dry-run; remedy fix sglang-k26 --yes
     """
-    from remedy.cli.fix import FixOptions
     from remedy.cli.fix import fix as command
+    from remedy.repair import Wishes
 
-    return command(
-        unit,
-        FixOptions(
-            dry_run=dry_run,
-            yes=yes,
-            json=json,
-            timeout=timeout,
-            edit=edit.value if edit else None,
-            prove=not no_prove,
-            prewarm=not no_prewarm,
-            keep_packages=keep_packages,
-            gpu_arch=gpu_arch,
-            user=user,
-        ),
+    wishes = Wishes(
+        timeout=timeout,
+        edit=edit.value if edit else None,
+        prove=not no_prove,
+        prewarm=not no_prewarm,
+        keep_packages=keep_packages,
     )
+    return command(unit, wishes, dry_run=dry_run, yes=yes, json=json, gpu_arch=gpu_arch, user=user)
 
 
 @app.command(short_help="Show units as systemd runs them.")

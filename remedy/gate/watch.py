@@ -18,8 +18,9 @@ from remedy.gate.types import Expectation, Progress, State, Verdict
 
 # Lines kept for the diagnosis of a failed start: the first, where the root cause stands, and the last.
 _FIRST, _LAST = 2000, 4000
-# Seconds after the deciding state change in which the failed process's last lines still trickle in.
-_TRICKLE = 0.08
+# Seconds after the deciding state change in which the process's last lines still arrive: journald tells its
+# readers of new entries at most every 250 ms (journal-file.c, post_change_timer).
+_TRICKLE = 0.35
 _HEALTH_RETRY = 0.25
 # Without a ready line to wait for, the address itself has to be asked now and then.
 _BLIND_RETRY = 2.0

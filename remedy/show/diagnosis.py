@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from remedy.causes.types import Diagnosis, Evidence, Finding
+from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
 from remedy.facts.types import Gpu, Missing, UnitState
 from remedy.jit.types import Resolution
 from remedy.road import Look
-from remedy.show.text import bold, clock, dotted, plain, rows, wrap
+from remedy.show.text import bold, dotted, plain, rows, wrap
 from remedy.unit.types import Variable
 
 SCHEMA = 1
@@ -91,7 +91,36 @@ def requires_text(resolution: Resolution) -> str:
     return text
 
 
-def diagnosis_text(look: Look, columns: int = 80) -> str:
+def explained_json(diagnosis: Diagnosis, facts: PartialFacts) -> dict[str, Any]:
+    """The object of ``explain - --json``: the shape of ``diagnose --json``, with what a log alone can tell."""
+    return {
+        "schema": SCHEMA,
+        "unit": facts.unit,
+        "state": {},
+        "causes": causes_json(diagnosis),
+        "libraries": [],
+        "missing_facts": [],
+    }
+
+
+def explained_text(diagnosis: Diagnosis, columns: int = 80) -> str:
+    """What a log shows: the root cause, the lines that show it, what else was seen."""
+    root = diagnosis.root
+    title = f"{bold(wrap(plain(root.summary), columns=columns))}\n  cause: {root.id} ({root.certainty})"
+    pairs = [(one.kind, place_after(plain(one.text), one.source)) for one in root.evidence if one.kind != "log"]
+    parts = [
+        title,
+        log_text([one for one in root.evidence if one.kind == "log"], columns),
+        "Known beside it\n" + rows(pairs, columns) if pairs else "",
+        others_text(diagnosis.findings[1:], columns) if diagnosis.findings[1:] else "",
+    ]
+    if root.id not in ("healthy", "unknown"):
+        advice = wrap(plain(root.advice), 2, columns) + "\n" if root.advice else ""
+        parts.append(f"Next\n{advice}  remedy explain {root.id}")
+    return "\n\n".join(part for part in parts if part)
+
+
+def diagnosis_text(look: Look, columns: int = 80, *, next_step: bool = True) -> str:
     """The verdict in one sentence, then why, then what to do next."""
     root = look.diagnosis.root
     parts = [verdict_text(look.service.name, root, columns)]
@@ -102,7 +131,8 @@ def diagnosis_text(look: Look, columns: int = 80) -> str:
         parts.append(others_text(others, columns))
     if look.snapshot.missing and root.id != "healthy":
         parts.append(missing_text(look.snapshot.missing, columns))
-    parts.append(next_text(look.service.name, root, columns))
+    if next_step:
+        parts.append(next_text(look.service.name, root, columns))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -210,8 +240,3 @@ def next_text(unit: str, root: Finding, columns: int) -> str:
         return f"Next\n  remedy fix {unit} --dry-run    shows the mend, changes nothing\n  remedy fix {unit}"
     advice = plain(root.advice) or f"remedy explain {root.id}"
     return f"Next\n{wrap(advice, 2, columns)}"
-
-
-def line_source(realtime: int, pid: int) -> str:
-    """Where a journal line stands: its time and writer."""
-    return f"{clock(realtime)} [{pid}]" if pid else clock(realtime)

@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import textwrap
+from collections.abc import Sequence
 from typing import TextIO
 
 # Everything that could move a cursor, set a colour or a title: C0 (but tab), DEL, C1 and the bidirectional marks.
@@ -48,7 +49,7 @@ def wrap(text: str, indent: int = 0, columns: int = 80, hanging: int | None = No
     )
 
 
-def rows(pairs: list[tuple[str, str]], columns: int = 80, indent: int = 2) -> str:
+def rows(pairs: Sequence[tuple[str, str]], columns: int = 80, indent: int = 2) -> str:
     """Label and text in two columns, the text wrapped below itself."""
     label_width = max((len(label) for label, _ in pairs), default=0) + 2
     lines = []

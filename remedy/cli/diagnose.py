@@ -1,0 +1,83 @@
+"""``remedy diagnose``, ``check`` and ``snapshot``: look, and say what was seen."""
+
+from __future__ import annotations
+
+import sys
+
+from remedy.causes.types import Diagnosis
+from remedy.errors import Exit, UsageError
+from remedy.road import Look, Machine, look, this_machine, tree
+
+
+def diagnose(unit: str, *, json: bool, root: str | None, snapshot: str | None, gpu_arch: str | None, user: bool) -> int:
+    """Look at a unit and print the diagnosis."""
+    if root and snapshot:
+        raise UsageError("--root and --snapshot exclude each other")
+    if snapshot:
+        seen = replayed(unit, snapshot, gpu_arch)
+    else:
+        seen = look(unit, tree(root) if root else this_machine(user=user), gpu_arch=gpu_arch)
+    if json:
+        from json import dumps
+
+        from remedy.show.diagnosis import diagnosis_json
+
+        print(dumps(diagnosis_json(seen)))
+    else:
+        from remedy.show.diagnosis import diagnosis_text
+        from remedy.show.text import width
+
+        print(diagnosis_text(seen, width()))
+    return exit_code(seen.diagnosis)
+
+
+def exit_code(diagnosis: Diagnosis) -> Exit:
+    """0 where nothing is wrong, 3 where fix can mend it, 4 where it can't."""
+    if diagnosis.root.id == "healthy":
+        return Exit.DONE
+    return Exit.PROBLEM if diagnosis.root.mendable else Exit.NOT_MENDABLE
+
+
+def replayed(unit: str, path: str, gpu_arch: str | None) -> Look:
+    """The look that a snapshot file holds. Raises UsageError where it is none."""
+    from remedy.facts.recorded import ReplayRunner, ReplayView, read_recording
+    from remedy.unit.manager import manager_from
+
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise UsageError(f"--snapshot {path}: {error.strerror}") from None
+    recording = read_recording(data, path)
+    view = ReplayView(recording)
+    machine = Machine(view, ReplayRunner(recording), manager_from(view))
+    return look(unit, machine, gpu_arch=gpu_arch or recording.about.get("gpu_arch") or None)
+
+
+def snapshot(unit: str, *, gpu_arch: str | None, user: bool) -> int:
+    """Look at a unit and print all that was read for it, secrets removed."""
+    from remedy.facts.recorded import Recording, RecordingRunner, RecordingView, write_recording
+    from remedy.show.secrets import redact
+
+    machine = this_machine(user=user)
+    recording = Recording(about={"unit": unit, "gpu_arch": gpu_arch or ""})
+    recorded = Machine(
+        RecordingView(machine.view, recording, redact),
+        RecordingRunner(machine.runner, recording, redact),
+        machine.manager,
+    )
+    look(unit, recorded, gpu_arch=gpu_arch)
+    sys.stdout.write(write_recording(recording))
+    return Exit.DONE
+
+
+def check(unit: str, *, gpu_arch: str | None, user: bool) -> int:
+    """One line of reason where the service's toolchain can't work."""
+    from remedy.show.text import plain
+
+    seen = look(unit, this_machine(user=user), gpu_arch=gpu_arch)
+    fatal = [problem for resolution in seen.resolutions for problem in resolution.problems if problem.fatal]
+    if not fatal:
+        return Exit.DONE
+    print(f"{seen.service.name}: {plain(fatal[0].text)} ({fatal[0].cause}); remedy diagnose {seen.service.name}")
+    return Exit.PROBLEM

@@ -1,0 +1,36 @@
+"""``remedy explain``: a cause in full, or the causes in a log."""
+
+from __future__ import annotations
+
+import sys
+
+from remedy.cli.diagnose import exit_code
+from remedy.errors import Exit, UsageError
+
+
+def explain(cause: str, *, facts: str | None, json: bool) -> int:
+    """Print a page on a cause, or what a log on standard input shows."""
+    if cause != "-":
+        from remedy.show.explain import page
+
+        if facts:
+            raise UsageError("--facts goes with `remedy explain -`")
+        print(page(cause))
+        return Exit.DONE
+    from remedy.causes.engine import explain as diagnose
+    from remedy.causes.facts_file import read_facts
+
+    known = read_facts(facts)
+    diagnosis = diagnose((line.decode("utf-8", "replace") for line in sys.stdin.buffer), known)
+    if json:
+        from json import dumps
+
+        from remedy.show.diagnosis import explained_json
+
+        print(dumps(explained_json(diagnosis, known)))
+    else:
+        from remedy.show.diagnosis import explained_text
+        from remedy.show.text import width
+
+        print(explained_text(diagnosis, width()))
+    return exit_code(diagnosis)

@@ -1,0 +1,110 @@
+"""``remedy fix``: look, show the plan, ask, and hand the change to the transaction."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from remedy.change.types import Event, Outcome
+from remedy.errors import Exit, Refused, RemedyError
+from remedy.plan.types import Plan
+from remedy.repair import Wishes, apply_plan, plan_for
+from remedy.road import Look, look, this_machine
+from remedy.show.text import width
+
+ASK = "Apply this plan and restart the service? [y/N] "
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """How a change speaks: JSON events on stdout, or text on stdout and progress on stderr."""
+
+    json: bool
+
+    def event(self, event: Event) -> None:
+        """Something happened on the way."""
+        from remedy.show.events import event_json, event_text
+
+        if self.json:
+            self.line(event_json(event))
+        else:
+            event_text(event, sys.stderr)
+
+    def line(self, value: dict[str, object]) -> None:
+        """One JSON object a line, at once."""
+        from json import dumps
+
+        print(dumps(value), flush=True)
+
+    def plan(self, seen: Look, plan: Plan) -> None:
+        """What is wrong, and what would be done."""
+        from remedy.show.plan import plan_json, plan_text
+        from remedy.show.secrets import redact
+
+        if self.json:
+            self.line({"event": "plan", **plan_json(plan, redact)})
+            return
+        from remedy.show.diagnosis import diagnosis_text
+
+        print(diagnosis_text(seen, width(), next_step=False))
+        if plan.steps:
+            print("\n" + plan_text(plan, redact, width()))
+
+    def result(self, outcome: Outcome) -> int:
+        """The end: one value for the text, the JSON and the exit code."""
+        from remedy.show.events import outcome_json, outcome_text
+
+        if self.json:
+            self.line(outcome_json(outcome))
+        else:
+            print(outcome_text(outcome, width()))
+        return outcome.exit
+
+
+def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool, gpu_arch: str | None, user: bool) -> int:
+    """Carry one unit through the whole road."""
+    talk = Talk(json)
+    machine = this_machine(user=user)
+    seen = look(unit, machine, gpu_arch=gpu_arch)
+    plan = plan_for(seen, machine, wishes)
+    cause = seen.diagnosis.root.id
+    talk.plan(seen, plan)
+    if not plan.steps:
+        if cause == "healthy" or plan.impossible is None:
+            return talk.result(Outcome("nothing-to-do", Exit.DONE, cause=cause))
+        return talk.result(Outcome("refused", Exit.NOT_MENDABLE, cause=cause, reason=plan.impossible))
+    if dry_run:
+        return talk.result(Outcome("planned", Exit.PROBLEM, cause=cause))
+    try:
+        may_begin(yes=yes, json=json)
+        outcome = apply_plan(seen, machine, plan, wishes, talk.event)
+    except Refused as error:
+        if not json:
+            raise
+        outcome = Outcome("refused", error.exit_code, cause=cause, reason=_words(error))
+        print(f"remedy: {error.message}", file=sys.stderr)
+    return talk.result(outcome)
+
+
+def _words(error: RemedyError) -> str:
+    return f"{error.message}; {error.hint}" if error.hint else error.message
+
+
+def may_begin(*, yes: bool, json: bool, ask: Callable[[str], str] = input) -> None:
+    """Raise Refused unless root said yes, on the command line or at a terminal."""
+    from remedy.change.transaction import need_root
+
+    need_root()
+    if yes:
+        return
+    if json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Refused("without a terminal nothing is asked, and nothing is changed", hint="--yes applies the plan")
+    sys.stderr.write("\n" + ASK)
+    sys.stderr.flush()
+    try:
+        answer = ask("")
+    except EOFError:
+        answer = ""
+    if answer.strip().lower() not in ("y", "yes"):
+        raise Refused("not confirmed; nothing was touched")

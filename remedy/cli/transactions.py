@@ -1,0 +1,71 @@
+"""``remedy history``, ``rollback`` and ``recover``: what was done to this machine, and its undoing."""
+
+from __future__ import annotations
+
+from json import dumps
+
+from remedy.change.types import Hooks
+from remedy.cli.fix import Talk, may_begin
+from remedy.errors import Exit, RemedyError
+from remedy.plan.types import Plan
+
+
+def history(transaction: str | None, *, json: bool) -> int:
+    """Print all transactions, a line each, or one in full."""
+    from remedy.change.history import history as every
+    from remedy.change.history import record
+    from remedy.show.history import history_text, record_json, record_text
+    from remedy.show.secrets import redact
+    from remedy.show.text import width
+
+    if transaction is not None:
+        one = record(transaction)
+        print(dumps(record_json(one, redact)) if json else record_text(one, redact, width()))
+        return Exit.DONE
+    records = every()
+    if json:
+        for one in records:
+            print(dumps(record_json(one, redact)))
+    else:
+        print(history_text(records, width()))
+    return Exit.DONE
+
+
+def rollback(transaction: str | None, *, yes: bool, json: bool) -> int:
+    """Undo a kept change."""
+    from remedy.change.recover import rollback as undo
+
+    may_begin(yes=yes, json=json)
+    talk = Talk(json)
+    return talk.result(undo(talk.event, transaction, hooks_for=hooks_for))
+
+
+def recover(*, json: bool) -> int:
+    """Finish or undo what a crash left; nothing to do where it left nothing."""
+    from remedy.change.recover import recover as finish
+    from remedy.change.types import Outcome
+
+    talk = Talk(json)
+    outcomes = finish(talk.event, hooks_for=hooks_for)
+    codes = [talk.result(outcome) for outcome in outcomes or (Outcome("nothing-to-do", Exit.DONE),)]
+    return max(codes)
+
+
+def hooks_for(plan: Plan) -> Hooks | None:
+    """The watch for the old service's start; None where the unit can't be loaded any more."""
+    from remedy.gate.expect import expectation
+    from remedy.gate.watch import Watch
+    from remedy.road import load_service, this_machine
+    from remedy.unit.launch import launch
+
+    machine = this_machine()
+
+    def watch() -> Watch:
+        service = load_service(plan.unit, machine)
+        return Watch(service.name, expectation(service, launch(service, machine.view)))
+
+    try:
+        load_service(plan.unit, machine)
+    except RemedyError:
+        return None
+    return Hooks(watch=watch)

@@ -1,0 +1,64 @@
+"""The CUDA toolkits of a machine and the services that use each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from remedy.facts.types import Toolkit
+from remedy.show.text import dotted, rows, wrap
+
+SCHEMA = 1
+# What a kernel of the common libraries needs; a toolkit without one of these builds nothing.
+NEEDED = ("nvcc", "cicc", "ptxas", "crt", "cudart-headers", "cudart-library", "cccl", "curand", "stub")
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One toolkit, and the services whose environment leads to it (unit, variable)."""
+
+    toolkit: Toolkit
+    users: tuple[tuple[str, str], ...] = ()
+
+
+def toolkits_json(uses: Sequence[Use]) -> dict[str, Any]:
+    """All toolkits as one object."""
+    return {
+        "schema": SCHEMA,
+        "toolkits": [
+            {
+                "root": use.toolkit.root,
+                "real_root": use.toolkit.real_root,
+                "version": dotted(use.toolkit.version) if use.toolkit.version else None,
+                "headers_version": dotted(use.toolkit.headers_version) if use.toolkit.headers_version else None,
+                "origin": use.toolkit.origin,
+                "components": sorted(use.toolkit.components),
+                "missing": [part for part in NEEDED if part not in use.toolkit.components],
+                "used_by": [{"unit": unit, "through": variable} for unit, variable in use.users],
+            }
+            for use in uses
+        ],
+    }
+
+
+def toolkits_text(uses: Sequence[Use], columns: int = 80) -> str:
+    """A paragraph for each toolkit."""
+    if not uses:
+        return "There is no CUDA toolkit on this machine."
+    return "\n\n".join(_toolkit_text(use, columns) for use in uses)
+
+
+def _toolkit_text(use: Use, columns: int) -> str:
+    kit = use.toolkit
+    missing = [part for part in NEEDED if part not in kit.components]
+    title = f"{kit.root}: CUDA {dotted(kit.version)}, from {kit.origin}"
+    if kit.real_root != kit.root:
+        title += f" (is {kit.real_root})"
+    pairs = [("parts", "complete" if not missing else f"lacks {', '.join(missing)}")]
+    if kit.headers_version and kit.version and kit.headers_version[:2] != kit.version[:2]:
+        pairs.append(("headers", f"of CUDA {dotted(kit.headers_version)}: not the compiler's release"))
+    if kit.why:
+        pairs.append(("note", kit.why))
+    pairs.append(("used by", ", ".join(f"{unit} ({variable})" for unit, variable in use.users) or "no service"))
+    return wrap(title, columns=columns) + "\n" + rows(pairs, columns)
