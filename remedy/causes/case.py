@@ -1,0 +1,128 @@
+"""One case: what the log, the facts, the libraries and the unit say, ready to be asked by the causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from remedy.causes.entry import Cause, Claim, Signature, Weight
+from remedy.causes.lines import Line
+from remedy.causes.types import Certainty, Evidence, PartialFacts
+from remedy.facts.types import UnitState
+from remedy.jit.types import Problem
+from remedy.unit.types import Fault
+
+#: Evidence shown for one finding: enough to believe it, not the log again.
+MOST_EVIDENCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A signature found in a line, with what its pattern captured."""
+
+    line: Line
+    groups: Mapping[str, str] = field(default_factory=dict)
+    library: str = ""
+
+    def evidence(self) -> Evidence:
+        """The line as evidence."""
+        return Evidence("log", self.line.text.strip(), self.line.source)
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryProblem:
+    """A problem that a JIT library will have here, as jit/ foresees it."""
+
+    library: str
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Everything known. ``found`` maps each signature to its hits in log order; ``lines`` counts the log's lines;
+    ``errors`` are its first error-like lines; ``ready`` says the last state seen was a ready line."""
+
+    facts: PartialFacts = field(default_factory=PartialFacts)
+    found: Mapping[Signature, tuple[Hit, ...]] = field(default_factory=dict)
+    problems: tuple[LibraryProblem, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    state: UnitState | None = None
+    lines: int = 0
+    errors: tuple[Line, ...] = ()
+    last: Line | None = None
+    ready: Line | None = None
+    #: Where a fact stands, by its field name or variable: ``{"CUDA_HOME": "/etc/default/sglang:3"}``.
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    def hits(self, *signatures: Signature) -> tuple[Hit, ...]:
+        """All hits of these signatures, in log order."""
+        hits = [hit for signature in signatures for hit in self.found.get(signature, ())]
+        return tuple(sorted(hits, key=lambda hit: hit.line.number)) if len(signatures) > 1 else tuple(hits)
+
+    def has(self, *signatures: Signature) -> bool:
+        """Whether any of these was seen."""
+        return any(signature in self.found for signature in signatures)
+
+    def foreseen(self, cause_id: str) -> tuple[LibraryProblem, ...]:
+        """What jit/ foresees under this cause, fatal problems first."""
+        found = [item for item in self.problems if item.problem.cause == cause_id]
+        return tuple(sorted(found, key=lambda item: not item.problem.fatal))
+
+    def fact(self, text: str, field_name: str = "") -> Evidence:
+        """A fact as evidence, with its place where one is known."""
+        return Evidence("fact", text, self.places.get(field_name, ""))
+
+    def variable(self, name: str) -> str | None:
+        """An environment variable of the case, None where it is not known or not set."""
+        value = self.facts.env.get(name)
+        if value is None and name == "CUDA_HOME":
+            return self.facts.cuda_home
+        return value
+
+
+def weigh(hits: Iterable[Hit]) -> Weight:
+    """DECISIVE where any of the lines was more than a warning."""
+    return Weight.NOTED if all(hit.line.quiet for hit in hits) else Weight.DECISIVE
+
+
+def claim_from(
+    hits: tuple[Hit, ...],
+    facts: tuple[Evidence, ...] = (),
+    *,
+    certainty: Certainty | None = None,
+    weight: Weight | None = None,
+    summary: str = "",
+    advice: str = "",
+    toolchain: bool | None = None,
+) -> Claim | None:
+    """A claim on these lines and facts; None without either. Confirmed where both agree, else likely."""
+    if not hits and not facts:
+        return None
+    loud = [hit for hit in hits if not hit.line.quiet] or list(hits)
+    shown = tuple(hit.evidence() for hit in _distinct(loud))[:MOST_EVIDENCE]
+    return Claim(
+        weight=weight if weight is not None else (weigh(hits) if hits else Weight.NOTED),
+        certainty=certainty or ("confirmed" if hits and facts else "likely"),
+        evidence=shown + facts,
+        summary=summary,
+        advice=advice,
+        libraries=tuple(sorted({hit.library for hit in hits if hit.library})),
+        toolchain=toolchain,
+    )
+
+
+def _distinct(hits: Iterable[Hit]) -> list[Hit]:
+    """The first of each text: eight ranks say the same thing."""
+    seen: dict[str, Hit] = {}
+    for hit in hits:
+        seen.setdefault(hit.line.text.strip(), hit)
+    return list(seen.values())
+
+
+def by_signatures(case: Case, cause: Cause) -> Claim | None:
+    """The default judge: a telling line names the cause, a weak one hints at it."""
+    telling = case.hits(*(s for s in cause.signatures if not s.weak))
+    if telling:
+        return claim_from(telling)
+    weak = case.hits(*(s for s in cause.signatures if s.weak))
+    return claim_from(weak, certainty="possible", weight=Weight.HINT) if weak else None

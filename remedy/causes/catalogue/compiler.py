@@ -1,0 +1,342 @@
+"""The nvcc that is found, and whether it is the right one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remedy.causes import reading, rules
+from remedy.causes.case import Case, LibraryProblem, claim_from, weigh
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.shared import (
+    BUILD_FAILED,
+    CUDA_FLOOR,
+    EMPTY_ARCHS,
+    INSUFFICIENT_DRIVER,
+    JIT_AT_WORK,
+    NINJA_127,
+    NVCC_MISSING,
+    NVCC_RELEASE,
+    NVCC_RUN,
+    SHELL_NOT_FOUND,
+    TRITON_AT_WORK,
+    UNSUPPORTED_ARCH,
+    UNSUPPORTED_PTX,
+)
+
+# --- nvcc-not-found -----------------------------------------------------------------------------------------------
+
+_NOT_FOUND: Final = (
+    Signature("ould not find nvcc", library="flashinfer"),
+    Signature("'which', 'nvcc'", r"\['which', 'nvcc'\].*returned non-zero"),
+    Signature("CUDA_HOME environment variable is not set", library="torch"),
+    Signature("ould not find CUDA installation", library="tvm-ffi"),
+    Signature("utomatically detect CUDA installation", library="tilelang"),
+    Signature("but no `nvcc` found", library="tilelang"),
+    Signature("nvcc not found", r"nvcc not found (?:at|and PyTorch|in|on)|RuntimeError: nvcc not found", library="torch"),
+    Signature("nvcc was not found", r"unavailable since nvcc was not found", library="flashinfer"),
+    Signature("FlashInfer kernels are disabled", r"nvcc \(", library="flashinfer"),
+    Signature("ailed to find nvcc"),
+    Signature("CUDA_TOOLKIT_ROOT_DIR not found"),
+    Signature("ould not find compiler set in environment variable CUDACXX"),
+    Signature("No CUDA toolset found"),
+    Signature("CUDA_HOME", r"(?:assert|Assertion).*CUDA_HOME|CUDA_HOME (?:is|was) (?:None|not (?:set|found))"),
+    Signature("CUDA toolkit", r"[Cc]ould not (?:find|locate) (?:the )?CUDA [Tt]oolkit|CUDA toolkit (?:is |was )?not found"),
+)
+_NVCC_BLANK: Final = Signature("NVCC:", r"^\s*NVCC:\s*(?:None|N/A|Not Available)?\s*$", weak=True, library="sglang")
+
+
+def _not_found(case: Case, cause: Cause) -> Claim | None:
+    named = tuple(
+        hit
+        for hit in reading.missing_programs(case)
+        if not reading.invalid_root(case, reading.root_of(hit.groups.get("program") or hit.groups.get("nvcc", "")))
+    )
+    said = case.hits(*_NOT_FOUND)
+    return claim_from(tuple(sorted(named + said, key=lambda hit: hit.line.number)))
+
+
+# --- nvcc-too-old -------------------------------------------------------------------------------------------------
+
+_TOO_OLD: Final = (
+    Signature("NVCC version", r"NVCC version (?:should be >=|must be at least) ?(?P<needed>[\d.]+)", library="deep_gemm"),
+    Signature("nvcc fatal", r"nvcc fatal\s*: (?:Unknown option|Value 'c\+\+\d\w' is not defined|'?-?-?static-global)"),
+    Signature("__nv_fp8_e8m0", r"identifier \"__nv_fp8_e8m0\" is undefined|'__nv_fp8_e8m0'"),
+    Signature("__nv_fp4", r"identifier \"__nv_fp4\w*\" is undefined"),
+    Signature("__nv_fp8", r"identifier \"__nv_fp8\w*\" is undefined"),
+    Signature("__nv_bfloat16", r"identifier \"__nv_bfloat16\w*\" is undefined"),
+    Signature("CUDA", r"(?:requires?|needs?|must be compiled with|at least) (?:CUDA|nvcc|CUDA [Tt]oolkit|NVCC)(?: [Vv]ersion)? ?(?:>=? ?)?(?P<needed>1\d\.\d+)(?! driver)", weak=True),
+    Signature("CUDA", r"CUDA(?: [Vv]ersion)? (?:must|should) be (?:>=|at least) ?(?P<needed>1\d\.\d+)", weak=True),
+)  # fmt: skip
+# Headers that came with a release: their absence tells the compiler's age.
+_NEWER_HEADER: Final = Signature("cuda_fp", r"\b(?P<header>cuda_fp[468]\.h)\b.{0,40}(?:No such|not found|cannot open|没有)")
+_HEADER_SINCE: Final = {"cuda_fp8.h": (11, 8), "cuda_fp6.h": (12, 8), "cuda_fp4.h": (12, 8)}
+# A flood of errors inside headers that the library itself ships: the compiler is older than they are.
+_BUNDLED: Final = Signature(
+    "error", r"(?:cub::_V_\d|cuda::__\d|/cccl/|cutlass/|libcudacxx/|sampling\.cuh).*(?:has no member|is undefined|no instance|not a template)|has no member.*|Error limit reached",
+    weak=True,
+)
+_BUNDLED_WANT: Final = (12, 3)
+_OLD_PTX_ISA: Final = Signature(
+    "Unsupported .version", r"Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'", weak=True
+)
+
+
+def nvcc_isa(case: Case) -> bool:
+    """Whether the ptxas that complains is the toolkit's own (its ISA is that of the nvcc), not Triton's."""
+    nvcc = case.facts.nvcc
+    known = rules.PTX_ISA.get(nvcc[:2]) if nvcc else None
+    said = {hit.groups.get("isa") for hit in case.hits(_OLD_PTX_ISA)}
+    return known is not None and rules.dotted(known) in said and not case.has(*TRITON_AT_WORK)
+
+
+def _too_old(case: Case, cause: Cause) -> Claim | None:
+    for part in (_refused_target, _floor, _empty_set, _old_for_sources):
+        found = part(case)
+        if found is not None:
+            return found
+    return _foreseen_or_facts(case)
+
+
+def _aged(case: Case) -> tuple:  # type: ignore[type-arg]
+    text = rules.nvcc_too_old(case.facts, flashinfer=True)
+    return (case.fact(text, "nvcc"),) if text else ()
+
+
+def _refused_target(case: Case) -> Claim | None:
+    hits = tuple(hit for hit in case.hits(UNSUPPORTED_ARCH) if reading.target(hit, case) == "old")
+    if not hits:
+        return None
+    nvcc = reading.nvcc_version(case)
+    facts = (case.fact(f"the nvcc that ran is {rules.dotted(nvcc)}", "nvcc"),) if nvcc else ()
+    return claim_from(hits, _aged(case) or facts)
+
+
+def _floor(case: Case) -> Claim | None:
+    hits = case.hits(CUDA_FLOOR)
+    if not hits:
+        return None
+    # The line is a warning; what makes it the cause is that something failed of it afterwards.
+    fails = case.has(*EMPTY_ARCHS, *BUILD_FAILED) or any("rror" in hit.line.text for hit in hits)
+    return claim_from(
+        hits + case.hits(*EMPTY_ARCHS), _aged(case), weight=Weight.DECISIVE if fails else Weight.NOTED
+    )
+
+
+def _empty_set(case: Case) -> Claim | None:
+    """FlashInfer's sm75 line says only that no target was found; the facts say why."""
+    hits = case.hits(*EMPTY_ARCHS)
+    facts = case.facts
+    if not hits or (facts.sm and facts.sm < (7, 5)) or any(case.variable(name) for name in rules.ARCH_LISTS):
+        return None
+    aged = _aged(case)
+    if aged:
+        return claim_from(hits, aged)
+    wanted = {int(part) for hit in hits for part in hit.groups.get("majors", "").split(",") if part.strip()}
+    if rules.nvcc_serves(facts, flashinfer=True) or (wanted and facts.sm and facts.sm[0] not in wanted):
+        return None
+    if facts.sm and facts.sm >= (10, 0):
+        text = f"compute capability {rules.dotted(facts.sm)} needs a recent nvcc, and none is known here"
+        return claim_from(hits, (case.fact(text, "sm"),), certainty="likely", weight=weigh(hits))
+    if wanted:
+        return claim_from(hits, certainty="possible", weight=weigh(hits))
+    if facts.env:
+        text = "no list of architectures is set in the environment, so the compiler's age is what is left"
+        return claim_from(hits, (case.fact(text),), certainty="possible", weight=weigh(hits))
+    return None
+
+
+def _old_for_sources(case: Case) -> Claim | None:
+    said = case.hits(*(s for s in _TOO_OLD if not s.weak))
+    if said:
+        return claim_from(said, _aged(case))
+    nvcc = reading.nvcc_version(case)
+    headers = tuple(hit for hit in case.hits(_NEWER_HEADER) if nvcc and nvcc < _HEADER_SINCE[hit.groups["header"]])
+    if headers and nvcc:
+        return claim_from(headers, (case.fact(f"nvcc is {rules.dotted(nvcc)}", "nvcc"),))
+    if nvcc_isa(case):
+        return claim_from(case.hits(_OLD_PTX_ISA), (case.fact("that is the ISA of the toolkit's own ptxas", "nvcc"),))
+    bundled = case.hits(_BUNDLED)
+    if bundled and nvcc and nvcc < _BUNDLED_WANT:
+        text = f"nvcc {rules.dotted(nvcc)} is older than the headers that the library ships"
+        return claim_from(bundled, (case.fact(text, "nvcc"),), certainty="likely")
+    needed = case.hits(*(s for s in _TOO_OLD if s.weak))
+    if needed and nvcc and nvcc < tuple(int(part) for part in needed[0].groups["needed"].split(".")):
+        return claim_from(needed, (case.fact(f"nvcc is {rules.dotted(nvcc)}", "nvcc"),))
+    return None
+
+
+def _foreseen_or_facts(case: Case) -> Claim | None:
+    """Ambiguous build failures, decided by what the facts show."""
+    aged = _aged(case)
+    failed = case.hits(*BUILD_FAILED)
+    return claim_from(failed, aged, certainty="likely") if aged and failed else None
+
+
+# --- nvcc-too-new -------------------------------------------------------------------------------------------------
+
+
+def _too_new(case: Case, cause: Cause) -> Claim | None:
+    dropped = rules.nvcc_dropped_gpu(case.facts)
+    facts = (case.fact(dropped, "nvcc"),) if dropped else ()
+    hits = tuple(hit for hit in case.hits(UNSUPPORTED_ARCH) if reading.target(hit, case) == "new")
+    if hits:
+        return claim_from(hits, facts)
+    if facts and case.has(*BUILD_FAILED):
+        return claim_from(case.hits(*BUILD_FAILED), facts, certainty="likely")
+    return _newer_than_driver(case)
+
+
+def _newer_than_driver(case: Case) -> Claim | None:
+    """Built here by a compiler that the driver is too old for. In a wheel's library the driver alone is at fault."""
+    hits = case.hits(UNSUPPORTED_PTX, INSUFFICIENT_DRIVER)
+    newer = rules.nvcc_newer_than_driver(case.facts)
+    built_here = case.hits(*JIT_AT_WORK)
+    if not (hits and built_here and newer) or rules.driver_lacks(case.facts):
+        return None
+    return claim_from(hits + built_here[:1], (case.fact(newer, "nvcc"),))
+
+
+# --- nvcc-torch-mismatch ------------------------------------------------------------------------------------------
+
+_MISMATCH: Final = Signature(
+    "The detected CUDA version",
+    r"The detected CUDA version \((?P<nvcc>[\d.]+|%s)\) mismatches(?:.*PyTorch ?\((?P<torch>[\d.]+)\))?(?:.*'(?P<nvcc2>[\d.]+)', '(?P<torch2>[\d.]+)')?",
+    library="torch",
+)
+
+
+def _mismatch(case: Case, cause: Cause) -> Claim | None:
+    differ = rules.majors_differ(case.facts)
+    facts = (case.fact(differ, "nvcc"),) if differ else ()
+    hits = case.hits(_MISMATCH)
+    if hits:
+        return claim_from(hits, facts)
+    failed = case.hits(*BUILD_FAILED)
+    return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED) if failed and facts else None
+
+
+def foreseen(problems: tuple[LibraryProblem, ...]) -> str:
+    """The text of the first problem that jit/ foresees."""
+    return problems[0].problem.text if problems else ""
+
+
+CAUSES: Final = (
+    Cause(
+        id="nvcc-not-found",
+        title="no nvcc where the library looks for it",
+        handling="mend",
+        toolchain=True,
+        rank=41,
+        summary="A library has to compile a CUDA kernel and finds no nvcc where it looks.",
+        advice="`remedy fix {unit}` installs or points to a toolkit that suits torch and the GPU.",
+        judge=_not_found,
+        signatures=(*_NOT_FOUND, _NVCC_BLANK, SHELL_NOT_FOUND, NVCC_MISSING, NVCC_RUN, NINJA_127),
+        page=Page(
+            meaning="FlashInfer, torch's extensions, TVM-FFI, SGLang, DeepGEMM and TileLang compile kernels on the "
+            "machine that runs them. They look for a toolkit root (CUDA_HOME, then CUDA_PATH, then the nvcc on PATH, "
+            "then /usr/local/cuda) and run ROOT/bin/nvcc. There is none.",
+            origin="torch's wheels bring the CUDA *runtime*, not the compiler. Slim and runtime container images leave "
+            "it out as well. On a machine where a shell finds nvcc the unit often doesn't: its PATH is systemd's "
+            "default, without /usr/local/cuda/bin. Installing only a newer runtime package can also move "
+            "/usr/local/cuda to a tree that has no nvcc.",
+            recognised="`Could not find nvcc and default cuda_home=… doesn't exist`, `No such file or directory: "
+            "'nvcc'`, `CUDA_HOME environment variable is not set`, a shell's `…/bin/nvcc: not found`, or ninja's exit "
+            "status 127 behind an nvcc command. Where the path in that line comes from a bad CUDA_HOME, the cause is "
+            "cuda-home-invalid.",
+            mending="remedy looks for a toolkit that is already there and suits; else it installs the smallest set of "
+            "packages (compiler and the development packages that the libraries present need) of torch's own CUDA "
+            "release, and sets CUDA_HOME and PATH in the unit.",
+            avoid="The compiler package alone is not enough: FlashInfer's sampling kernels also need cuRAND's headers. "
+            "Debian's nvidia-cuda-toolkit is too old for any Blackwell GPU.",
+            sources=(
+                "flashinfer 0.5 to 0.7, jit/cpp_ext.py",
+                "torch 2.6 to 2.14, utils/cpp_extension.py",
+                "apache-tvm-ffi 0.1, cpp/extension.py",
+            ),
+        ),
+    ),
+    Cause(
+        id="nvcc-too-old",
+        title="the nvcc found is too old for this GPU or this library",
+        handling="mend",
+        toolchain=True,
+        rank=44,
+        summary="The nvcc that is found can't build for this GPU, or is under the library's minimum of CUDA {needed}."
+        "||The nvcc that is found is too old: it can't build for this GPU, or is under the library's minimum.",
+        advice="`remedy fix {unit}` installs a toolkit of torch's CUDA release and points the unit to it.",
+        judge=_too_old,
+        signatures=(
+            *_TOO_OLD, _NEWER_HEADER, _BUNDLED, _OLD_PTX_ISA, *EMPTY_ARCHS, CUDA_FLOOR, UNSUPPORTED_ARCH, NVCC_RUN,
+            NVCC_RELEASE, *BUILD_FAILED, *TRITON_AT_WORK,
+        ),  # fmt: skip
+        page=Page(
+            meaning="Each CUDA release knows the GPUs of its time. nvcc 12.8 is the first for compute capability 12.0 "
+            "(RTX PRO 6000 Blackwell, RTX 50), 12.9 the first for 12.1 and for the family target 120f; 11.8 the first "
+            "for 8.9 and 9.0.",
+            origin="torch was upgraded and brought a newer CUDA runtime, the toolkit under /usr/local stayed. It can go "
+            "unnoticed for weeks: kernels that were compiled before lie in a cache, and only a new module, a new "
+            "version or an emptied cache needs the compiler again.",
+            recognised="`SM 12.x requires CUDA >= 12.9` (only a warning, yet the cause), `Unsupported gpu architecture "
+            "'compute_120f'`, `NVCC version should be >= 12.3`. FlashInfer swallows its own exception, is left with "
+            "an empty list of targets, and then says `FlashInfer requires GPUs with sm75 or higher`: that line is "
+            "about the list, hardly ever about the GPU.",
+            mending="A toolkit of torch's own CUDA release, beside the old one; CUDA_HOME, PATH and the list of "
+            "architectures in the unit; the modules that the old compiler built, moved aside.",
+            avoid="CUDA_HOME=/dev/null makes FlashInfer fall back to torch's number and breaks every other JIT "
+            "compiler in the process, minutes into the start. FLASHINFER_CUDA_ARCH_LIST skips the check and doesn't "
+            "teach nvcc a target. The driver's CUDA version (nvidia-smi) says nothing about nvcc.",
+            sources=(
+                "flashinfer 0.6.7 to 0.7.4, compilation_context.py",
+                "ptxas --help of 11.8 to 13.5, the targets each release knows",
+                "DeepGEMM 2.1 to 2.8, jit/compiler.hpp",
+            ),
+        ),
+    ),
+    Cause(
+        id="nvcc-torch-mismatch",
+        title="nvcc's CUDA major is not torch's",
+        handling="mend",
+        toolchain=True,
+        rank=45,
+        summary="nvcc is of CUDA {nvcc}, torch was built for {torch}: extensions of one don't fit the other.||nvcc's "
+        "CUDA major differs from the one torch was built with, so extensions can't be built.",
+        advice="`remedy fix {unit}` brings a toolkit of torch's CUDA release.",
+        judge=_mismatch,
+        signatures=(_MISMATCH, *BUILD_FAILED),
+        page=Page(
+            meaning="A torch extension links torch's CUDA runtime and is compiled against the toolkit's headers. With "
+            "CUDA 12 on one side and 13 on the other the two don't fit, and torch refuses to build.",
+            origin="`pip install -U torch` changed the CUDA major (2.11 went to 13.0) while the system's toolkit "
+            "stayed, or the other way round.",
+            recognised="`The detected CUDA version (12.8) mismatches the version that was used to compile PyTorch "
+            "(13.0)`. From torch 2.8 the message is an unformatted tuple with the numbers at its end. A *minor* "
+            "difference is only a warning and harmless.",
+            mending="A toolkit of torch's major, best the same minor; CUDA_HOME and PATH pointed to it.",
+            avoid="Don't downgrade torch to fit an old compiler, unless the driver can't run the newer CUDA either.",
+            sources=("torch 2.6 to 2.14, utils/cpp_extension.py, _check_cuda_version",),
+        ),
+    ),
+    Cause(
+        id="nvcc-too-new",
+        title="the nvcc found no longer knows this GPU, or builds what the driver can't load",
+        handling="mend",
+        toolchain=True,
+        rank=43,
+        summary="The nvcc that is found no longer builds for this GPU, or builds what this driver can't load.",
+        advice="`remedy fix {unit}` points the unit to an older toolkit that serves GPU and driver.",
+        judge=_too_new,
+        signatures=(UNSUPPORTED_ARCH, *BUILD_FAILED, UNSUPPORTED_PTX, INSUFFICIENT_DRIVER, *JIT_AT_WORK),
+        page=Page(
+            meaning="CUDA 13 dropped every GPU below compute capability 7.5: Pascal (GTX 10, P40, P100) and Volta "
+            "(V100). And what a compiler of a newer major builds needs a driver of that major: 580 for CUDA 13.",
+            origin="A toolkit upgrade on an older machine, or /usr/local/cuda moved to the newest release by a package.",
+            recognised="The same words as for a compiler that is too old, `Unsupported gpu architecture "
+            "'compute_70'`, with the opposite mend: the number tells. Or `PTX was compiled with an unsupported "
+            "toolchain` from a module of a JIT cache. From a library of a wheel the same line means driver-too-old.",
+            mending="The newest toolkit that still knows the GPU (12.9 for Volta and Pascal) or that the driver can "
+            "load.",
+            avoid="Upgrading the driver doesn't bring back a GPU that the compiler dropped.",
+            sources=("CUDA 13.0 release notes, dropped architectures", "nvcc --list-gpu-arch of 13.0, 13.2, 13.5"),
+        ),
+    ),
+)

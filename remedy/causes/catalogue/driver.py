@@ -1,0 +1,254 @@
+"""The driver, its library and the devices."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remedy.causes import rules
+from remedy.causes.case import Case, claim_from
+from remedy.causes.catalogue.toolkit import driver_library_unlinked
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.shared import INSUFFICIENT_DRIVER, NO_GPU, UNDEFINED_SYMBOL, UNSUPPORTED_PTX, UNSUPPORTED_PTX_CODE
+
+# --- driver-mismatch ----------------------------------------------------------------------------------------------
+
+_MISMATCH: Final = (
+    Signature("river/library version mismatch"),
+    Signature("API mismatch", r"client has (?:the )?version (?P<client>[\d.]+).*|API mismatch"),
+    Signature("unsupported display driver"),
+    Signature("version mismatch", r"(?:NVML|nvidia|kernel module).{0,60}version mismatch"),
+)
+
+
+def _mismatch(case: Case, cause: Cause) -> Claim | None:
+    differ = rules.driver_parts_differ(case.facts)
+    facts = (case.fact(differ, "kernel_module"),) if differ else ()
+    hits = case.hits(*_MISMATCH)
+    if hits:
+        return claim_from(hits, facts)
+    gpu = case.hits(*NO_GPU, *_GONE)
+    return claim_from(gpu, facts, certainty="likely", weight=Weight.DECISIVE) if gpu and facts else None
+
+
+# --- driver-too-old -----------------------------------------------------------------------------------------------
+
+_TOO_OLD: Final = (
+    Signature("river on your system is too old", r"too old \(found version (?P<found>\d+)\)|too old"),
+    Signature("please update your driver", r"unsatisfied condition: cuda ?>= ?(?P<needed>[\d.]+)|please update your driver"),
+    Signature("orward compatibility was attempted on non supported HW"),
+    Signature("river", r"(?:NVIDIA|CUDA|nvidia) [Dd]river .{0,60}(?:is too old|is outdated|needs to be updated|too old)"),
+    Signature("river", r"[Dd]river .{0,30}(?:does not support|doesn't support) CUDA"),
+)
+_SYMBOL_WAIT: Final = Signature("not found in libcuda", r"(?P<symbol>cu[A-Z]\w+).{0,40}not found in libcuda")
+
+
+def _too_old(case: Case, cause: Cause) -> Claim | None:
+    lacks = rules.driver_lacks(case.facts)
+    facts = (case.fact(lacks, "driver"),) if lacks else ()
+    symbols = tuple(hit for hit in case.hits(UNDEFINED_SYMBOL) if _driver_symbol(hit.groups.get("symbol", "")))
+    hits = case.hits(*_TOO_OLD, INSUFFICIENT_DRIVER, UNSUPPORTED_PTX, _SYMBOL_WAIT) + symbols
+    if hits:
+        return claim_from(hits, facts)
+    weak = case.hits(UNSUPPORTED_PTX_CODE)
+    if weak:
+        return claim_from(weak, facts)
+    failed = case.hits(*NO_GPU)
+    return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED) if failed and facts else None
+
+
+def _driver_symbol(symbol: str) -> bool:
+    """A function of the driver's own interface: plain C, cu and a capital."""
+    return len(symbol) > 3 and symbol.startswith("cu") and symbol[2].isupper()
+
+
+# --- libcuda-missing ----------------------------------------------------------------------------------------------
+
+_LIBCUDA: Final = (
+    Signature("libcuda.so", r"libcuda\.so(?:\.1)?: cannot open shared object|libcuda\.so(?:\.1)? (?:cannot|can ?not be|not) found|libcuda\.so cannot found"),
+    Signature("symlink of libcuda.so"),
+    Signature("libcuda.so", r"(?:[Cc]ould not|[Uu]nable to|[Ff]ailed to|[Cc]annot) (?:load|find|open|locate|dlopen) .{0,30}libcuda\.so"),
+    Signature("Found no NVIDIA driver on your system"),
+    Signature("CUDA driver", r"libcuda.*not found|[Cc]ould not find (?:the )?CUDA driver|CUDA driver (?:library )?(?:was )?not found"),
+)  # fmt: skip
+
+
+def _libcuda(case: Case, cause: Cause) -> Claim | None:
+    return claim_from(case.hits(*_LIBCUDA) + driver_library_unlinked(case))
+
+
+# --- gpu-missing, gpu-not-ready -----------------------------------------------------------------------------------
+
+_GONE: Final = (
+    Signature("fallen off the bus"),
+    Signature("Xid", r"Xid \([^)]*\): (?P<xid>79|48|62|74|95|119|120|140|154)\b"),
+    Signature("No devices were found"),
+    Signature("ommunicate with the NVIDIA driver"),
+    Signature("cudaSetDevice err: 999"),
+    Signature("Failed to infer device type"),
+    Signature("NVML", r"NVML Shared Library Not Found|Failed to initialize NVML|NVML: (?:Unknown Error|Not Found|Driver Not Loaded|GPU is lost)|NVMLError_\w+"),
+    Signature("GPU is lost"),
+    Signature("RmInitAdapter failed"),
+    Signature("CUDA unknown error"),
+    Signature("nvalid device ordinal"),
+    Signature("could not select device driver", r"capabilities: \[\[gpu"),
+    Signature("unknown or invalid runtime name: nvidia"),
+    Signature("etermine the device handle for GPU"),
+    Signature("Torch not compiled with CUDA enabled"),
+    Signature("uncorrectable ECC error"),
+    Signature("CUDA initialization", r"CUDA initialization: .*(?:no|No) (?:CUDA|NVIDIA)"),
+    Signature("no GPU detected"),
+    Signature("no compatible GPUs were discovered"),
+    Signature("No CUDA runtime", r"No CUDA runtime is found$"),
+    Signature("GPU", r"(?i)no (?:nvidia )?gpus? (?:is |are |was |were )?(?:found|detected|available|visible)"),
+    Signature("CUDA is not available"),
+    Signature("device", r"(?:/dev/nvidia\w*).{0,40}No such file"),
+)  # fmt: skip
+_CUDA_FREE: Final = "Torch not compiled with CUDA enabled"
+_BOOT: Final = (
+    Signature("NVRM: loading NVIDIA", weak=True),
+    Signature("nvidia: loading out-of-tree module", weak=True),
+    Signature("nvidia-persistenced", r"[Ss]tarted .*(?:nvidia-persistenced|NVIDIA Persistence)|nvidia-persistenced.*(?:Started|Starting)", weak=True),
+    Signature("nvidia", r"nvidia\S*: module license|\[drm\] \[nvidia-drm\]|nvidia-modeset: Loading", weak=True),
+    Signature("-- Boot", r"^-- Boot [0-9a-f]{8,}", weak=True),
+    Signature("Linux version", weak=True),
+    Signature("/dev/nvidia", r"/dev/nvidia\w*.{0,40}(?:No such file|not exist|not found)", weak=True),
+)  # fmt: skip
+_BOOT_NOTE: Final = r"(?i)\bboot|reboot|after (?:power|restart)|before the driver|later by hand|manual(?:ly)? .*works"
+
+
+def _not_ready(case: Case, cause: Cause) -> Claim | None:
+    """No GPU at boot, and the driver came afterwards."""
+    import re
+
+    missing = case.hits(*NO_GPU, *_GONE)
+    boot = case.hits(*_BOOT)
+    noted = case.facts.note is not None and re.search(_BOOT_NOTE, case.facts.note)
+    if missing and boot and boot[-1].line.number > missing[0].line.number:
+        return claim_from(missing[:2] + boot[-1:], certainty="likely", weight=Weight.DECISIVE)
+    if missing and (boot or noted):
+        told = (case.fact(case.facts.note or "", "note"),) if noted else ()
+        return claim_from(missing[:2] + boot[:1], told, certainty="likely")
+    # A CUDA program sees no device although the driver's version is known: the driver is there now.
+    if case.has(*NO_GPU) and case.facts.driver and case.facts.gpu and not rules.driver_lacks(case.facts):
+        text = f"the driver ({rules.dotted(case.facts.driver)}) and the GPU ({case.facts.gpu}) are there now"
+        return claim_from(case.hits(*NO_GPU), (case.fact(text, "driver"),), certainty="possible", weight=Weight.NOTED)
+    return None
+
+
+def _missing(case: Case, cause: Cause) -> Claim | None:
+    hits = case.hits(*NO_GPU, *(s for s in _GONE if not s.weak))
+    return claim_from(hits)
+
+
+CAUSES: Final = (
+    Cause(
+        id="driver-mismatch",
+        title="kernel module and driver libraries are of different versions",
+        handling="advise",
+        rank=22,
+        summary="The NVIDIA kernel module that is loaded and the installed driver libraries are of different versions.",
+        advice="Reboot (or unload and load the nvidia modules while nothing uses the GPU).",
+        judge=_mismatch,
+        signatures=(*_MISMATCH, *NO_GPU, *_GONE),
+        page=Page(
+            meaning="The driver is a kernel module and a set of libraries that must match exactly. The running kernel "
+            "still has the old module; the files on disk are new.",
+            origin="An unattended upgrade replaced the driver packages; the module stays loaded until the next reboot. "
+            "In a container: the libraries mounted at its start are older than the host's module by now.",
+            recognised="`Driver/library version mismatch`, or /proc/driver/nvidia/version differs from the package.",
+            mending="A reboot. Hold the driver packages (`apt-mark hold`) where reboots must be planned.",
+            avoid="Reinstalling CUDA toolkits changes nothing about it.",
+            sources=("NVML's error texts", "/proc/driver/nvidia/version"),
+        ),
+    ),
+    Cause(
+        id="libcuda-missing",
+        title="libcuda.so.1 is not visible to the service",
+        handling="advise",
+        rank=23,
+        summary="The driver's library libcuda.so.1 is not visible to the service.",
+        advice="Check `ldconfig -p | grep libcuda`; install the driver's libraries (libnvidia-compute-…), or give the "
+        "container the GPU (`--gpus all`).",
+        judge=_libcuda,
+        signatures=(*_LIBCUDA,),
+        page=Page(
+            meaning="libcuda.so.1 comes with the driver, not with any toolkit. Nothing on CUDA runs without it.",
+            origin="The driver isn't installed, only its kernel part is, a container was started without the NVIDIA "
+            "runtime, the sandbox hides the folder, or ldconfig's cache is out of date. Triton up to 3.5 also wants "
+            "the unversioned libcuda.so for its linker.",
+            recognised="`libcuda.so.1: cannot open shared object file`, `libcuda.so cannot found!`, `Found no NVIDIA "
+            "driver on your system`, or Triton's `cannot find -lcuda`.",
+            mending="The driver's user-space package of the same version as the kernel module; `ldconfig`; for Triton "
+            "TRITON_LIBCUDA_PATH or the missing link.",
+            avoid="The toolkit's stubs/libcuda.so is for linking only. On LD_LIBRARY_PATH it makes every call fail.",
+            sources=("triton 3.0 to 3.9, backends/nvidia/driver.py", "ldconfig(8)"),
+        ),
+    ),
+    Cause(
+        id="gpu-not-ready",
+        title="at boot the service came before the driver",
+        handling="mend",
+        rank=24,
+        summary="At boot the service started before the NVIDIA driver or its device nodes were there.",
+        advice="`remedy fix {unit}` orders it after the driver (After=, Wants=nvidia-persistenced.service).",
+        judge=_not_ready,
+        signatures=(*NO_GPU, *_GONE, *_BOOT),
+        page=Page(
+            meaning="The program asked for a GPU seconds before there was one. Started by hand later, it works.",
+            origin="Nothing in the unit waits for the driver: multi-user.target doesn't. The module loads late, "
+            "device nodes are made by the first user, persistence daemons and fabric managers take their time.",
+            recognised="`no CUDA-capable device is detected` in the first seconds of a boot, and the kernel's lines on "
+            "loading the NVIDIA module after it; or the GPU is there now.",
+            mending="After=nvidia-persistenced.service with Wants=; on NVSwitch machines After="
+            "nvidia-fabricmanager.service. Restart=on-failure with a few seconds is a second net.",
+            avoid="`sleep 30` in ExecStartPre= guesses.",
+            sources=("systemd.unit(5), After= and Wants=",),
+        ),
+    ),
+    Cause(
+        id="gpu-missing",
+        title="no GPU is visible, or one is gone",
+        handling="advise",
+        rank=25,
+        summary="The service sees no GPU, or one has dropped out.",
+        advice="Run `nvidia-smi` and `dmesg | grep -i -e NVRM -e Xid`; check CUDA_VISIBLE_DEVICES in the unit.",
+        judge=_missing,
+        signatures=(*NO_GPU, *_GONE),
+        page=Page(
+            meaning="The driver offers no device to this process, or one that was there has stopped answering.",
+            origin="CUDA_VISIBLE_DEVICES names one that doesn't exist; the module isn't loaded for this kernel; the "
+            "container or the unit's DeviceAllow= leaves the device out; a daemon-reload took it from a container's "
+            "cgroup; the hardware fell off the bus (Xid 79); torch is a build without CUDA.",
+            recognised="`No CUDA GPUs are available`, `No devices were found`, `GPU has fallen off the bus`, "
+            "`Torch not compiled with CUDA enabled`.",
+            mending="What nvidia-smi says decides: if it fails too, the driver or hardware; if it works, the unit's "
+            "environment and sandbox.",
+            avoid="An empty CUDA_VISIBLE_DEVICES hides all GPUs; it is not the same as unset.",
+            sources=("NVIDIA's Xid catalogue", "CUDA C++ Programming Guide, environment variables"),
+        ),
+    ),
+    Cause(
+        id="driver-too-old",
+        title="the driver can't run torch's CUDA",
+        handling="advise",
+        rank=26,
+        summary="The NVIDIA driver is older than the CUDA that torch or another prebuilt library was made for.",
+        advice="Update the driver (CUDA 13 needs 580 or later), or install torch built for the CUDA that it knows.",
+        judge=_too_old,
+        signatures=(
+            *_TOO_OLD, _SYMBOL_WAIT, INSUFFICIENT_DRIVER, UNSUPPORTED_PTX, UNSUPPORTED_PTX_CODE, UNDEFINED_SYMBOL,
+            *NO_GPU,
+        ),  # fmt: skip
+        page=Page(
+            meaning="The driver decides which CUDA programs can run: 525.60 or later for any CUDA 12, 580.65 or later "
+            "for CUDA 13. Within a major newer minors work, but not their PTX.",
+            origin="`pip install -U` brought a torch of the next major; an image of CUDA 13 on a host of last year.",
+            recognised="`The NVIDIA driver on your system is too old (found version 12080)`: the number is major * 1000 "
+            "+ minor * 10. `undefined symbol: cuTensorMapEncodeTiled` (a plain C name of the driver's). `PTX was "
+            "compiled with an unsupported toolchain` from a wheel's library.",
+            mending="A newer driver and a reboot, or builds for the older CUDA (`pip install torch --index-url …/cu126`).",
+            avoid="Toolkits are not at fault: installing another nvcc doesn't change what the driver can load.",
+            sources=("CUDA compatibility guide", "CUDA driver API, versioning"),
+        ),
+    ),
+)

@@ -1,0 +1,193 @@
+"""What the machine must bring besides CUDA: a host compiler, Python's headers, ninja."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remedy.causes import rules
+from remedy.causes.case import Case, claim_from
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.shared import BUILD_FAILED, NVCC_RUN
+
+_COMPILER: Final = r"(?:[\w.-]+-)?(?:gcc|g\+\+|c\+\+|cc|clang\+\+|clang)(?:-\d+)?"
+
+_NO_COMPILER: Final = (
+    Signature("Failed to find C compiler", library="triton"),
+    Signature("Failed to find C++ compiler", library="triton"),
+    Signature("No working C++ compiler found", library="inductor"),
+    Signature("InvalidCxxCompiler", library="inductor"),
+    Signature("cc1plus", r"cannot execute ['‘`\"]?cc1plus|cc1plus['’\"]?: (?:execvp: )?No such file|cc1plus: not found"),
+    Signature("Failed to preprocess host compiler properties"),
+    Signature("not found", r"(?:sh: (?:line )?\d+: |sh: )(?:\S*/)?" + _COMPILER + r": (?:command )?not found"),
+    Signature("No such file or directory: ", r"No such file or directory: ['\"](?:\S*/)?" + _COMPILER + r"['\"]"),
+    Signature("No such file or directory", r"command ['\"‘]" + _COMPILER + r"['\"’] failed: No such file"),
+    Signature("No such file or directory", r"^(?:\S*/)?" + _COMPILER + r": No such file or directory"),
+    Signature("hecking compiler version for", r"Error checking compiler version for (?P<compiler>\S+): .*(?:No such|not found)"),
+    Signature("No CMAKE_CXX_COMPILER could be found"),
+    Signature("o C++ compiler", r"[Nn]o C\+\+ compiler (?:found|available)|Could not find (?:a )?C\+\+ compiler"),
+    Signature("ompiler", r"Could not find (?:a suitable )?(?:C|host) compiler|[Cc]ompiler .{0,20}not found in PATH|clang: No such file|No C compiler found"),
+    Signature("Cannot find compiler", r"Cannot find compiler '(?P<compiler>[^']+)' in PATH"),
+)  # fmt: skip
+
+_UNSUPPORTED: Final = (
+    Signature("unsupported GNU version", r"gcc versions later than (?P<highest>\d+) are not supported|unsupported GNU version"),
+    Signature("nsupported clang version"),
+    Signature("is greater than the maximum required version by CUDA", r"\((?P<gcc>[\d.]+)\) is greater than"),
+    Signature("is less than the minimum required version by CUDA", r"\((?P<gcc>[\d.]+)\) is less than"),
+    Signature("parameter packs not expanded", r"std_function\.h|functional"),
+    Signature("nrecognized command line option", r"unrecognized command[- ]line option [‘'\"`]-(?:std=c\+\+\w+|fconcepts)"),
+    Signature("C++17 or later compatible compiler is required"),
+    Signature("You need C++", r"You need C\+\+(?:17|20) to compile PyTorch|need C\+\+\d\d"),
+    Signature("_Float", r"(?:floatn|stdlib|math)\S*\(\d+\): error: (?:identifier|invalid).*_Float\d|identifier \"_Float\d+x?\" is undefined"),
+    Signature("/usr/lib/gcc/", r"/usr/lib/gcc/\S+/include/\S+\(\d+\): error: (?:identifier|argument|invalid)"),
+    Signature("is undefined", r"/c\+\+/\d+/\S+\(\d+\): error: identifier \"__\w+\" is undefined"),
+    Signature("fatal error: ", r"fatal error: (?:concepts|source_location|span|version|compare|charconv|filesystem|bit|ranges|format|numbers): No such file"),
+    Signature("host compiler", r"[Uu]nsupported host compiler|host compiler .{0,40}(?:is )?not supported"),
+)  # fmt: skip
+
+
+def _unsupported(case: Case, cause: Cause) -> Claim | None:
+    text = rules.gcc_too_new(case.facts)
+    facts = (case.fact(text, "gcc"),) if text else ()
+    hits = case.hits(*_UNSUPPORTED)
+    if hits:
+        return claim_from(hits, facts)
+    failed = case.hits(*BUILD_FAILED)
+    return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED) if failed and facts else None
+
+
+_HIPCC: Final = Signature("hipcc", r"(?P<hipcc>\S*hipcc)\b")
+_HIPCC_MISSING: Final = Signature("hipcc", r"hipcc: (?:command )?not found|No such file or directory: '\S*hipcc'")
+_AMD: Final = r"(?i)\b(?:AMD|MI\d{2,3}|Radeon|Instinct|gfx\d)"
+
+
+def _rocm(case: Case, cause: Cause) -> Claim | None:
+    import re
+
+    gpu, facts = case.facts.gpu or "", case.facts
+    if re.search(_AMD, gpu):
+        return None
+    nvidia = [text for text in (f"the GPU is {gpu}" if gpu else "", f"nvcc is {rules.dotted(facts.nvcc)}" if facts.nvcc else "",
+              f"compute capability {rules.dotted(facts.sm)}" if facts.sm else "",
+              f"driver {rules.dotted(facts.driver)}" if facts.driver else "") if text]  # fmt: skip
+    hits = case.hits(_HIPCC_MISSING) or (case.hits(_HIPCC) if nvidia else ())
+    return claim_from(hits, tuple(case.fact(text) for text in nvidia[:1])) if hits else None
+
+
+CAUSES: Final = (
+    Cause(
+        id="host-compiler-missing",
+        title="no C or C++ compiler for nvcc, Triton or Inductor",
+        handling="mend",
+        toolchain=True,
+        rank=47,
+        summary="A C or C++ compiler is needed to build kernels, and none is found on the service's PATH or in $CC/$CXX.",
+        advice="`apt-get install g++` brings both; `remedy fix {unit}` does it with a preview.",
+        signatures=_NO_COMPILER,
+        page=Page(
+            meaning="nvcc compiles host code with gcc/g++; Triton builds a small launcher with $CC, gcc or clang; "
+            "Inductor needs g++. None was found.",
+            origin="Slim container images and minimal servers have none. gcc without g++ gives `cannot execute "
+            "'cc1plus'`. A conda toolkit relies on its activation script to name a compiler, which a unit never runs.",
+            recognised="`Failed to find C compiler`, `No working C++ compiler found`, `cannot execute 'cc1plus'`, "
+            "`Failed to preprocess host compiler properties`, `c++: not found`.",
+            mending="The distribution's g++ package (it brings gcc), or CC and CXX set to one that is there.",
+            avoid="CC=clang alone can break nvcc, which gets it as -ccbin.",
+            sources=("triton 3.0 to 3.9, runtime/build.py", "torch 2.6 to 2.14, _inductor/cpp_builder.py", "nvcc --help"),
+        ),
+    ),
+    Cause(
+        id="host-compiler-unsupported",
+        title="gcc is newer or older than this nvcc accepts",
+        handling="mend",
+        toolchain=True,
+        rank=48,
+        summary="This nvcc accepts gcc up to {highest}, and the one it finds is newer.||nvcc does not accept the host "
+        "compiler that it finds.",
+        advice="`remedy fix {unit}` takes a toolkit that accepts this gcc, or an older gcc through CC and CXX.",
+        judge=_unsupported,
+        signatures=(*_UNSUPPORTED, *BUILD_FAILED),
+        page=Page(
+            meaning="Each CUDA release was tested with host compilers up to a certain one, and refuses newer ones: gcc "
+            "12 for CUDA 12.0 to 12.3, 13 for 12.4 to 12.6, 14 for 12.8 and 12.9, 15 for 13.0 to 13.3.",
+            origin="A distribution upgrade, a conda environment with its own newest gcc first on PATH, or CC set to "
+            "one. Too old a gcc fails on C++20 headers or `-std=c++20` instead.",
+            recognised="`#error -- unsupported GNU version! gcc versions later than N are not supported!`; errors "
+            "inside the compiler's own headers; `unrecognized command line option '-std=c++20'`.",
+            mending="A toolkit that accepts the gcc, or an accepted gcc named in CC and CXX (nvcc gets CC as -ccbin "
+            "from FlashInfer and torch; TVM-FFI takes the one on PATH).",
+            avoid="-allow-unsupported-compiler may build kernels that fail at run time.",
+            sources=("crt/host_config.h of CUDA 11.8 to 13.5", "flashinfer 0.2.6 to 0.7.4, jit/cpp_ext.py"),
+        ),
+    ),
+    Cause(
+        id="python-headers-missing",
+        title="no Python.h for the service's interpreter",
+        handling="mend",
+        toolchain=True,
+        rank=49,
+        summary="The headers of the service's own Python are missing; a module can't be compiled without Python.h.",
+        advice="Install them for that Python version, e.g. `apt-get install python3-dev`.",
+        signatures=(
+            Signature("Python.h", r"Python\.h['\"]?(?:[:：]| file not found| was not found)|(?:open source file|include) [\"<]Python\.h[\">]"),
+            Signature("pyconfig.h", r"[:：] ?pyconfig\.h[:：]"),
+            Signature("Could NOT find Python", r"missing: .*Development"),
+            Signature("Python.h"),
+        ),
+        page=Page(
+            meaning="Triton and torch compile small C modules against the interpreter that runs the service. They need "
+            "that interpreter's Python.h.",
+            origin="Distributions keep the headers in a package of their own (python3-dev, python3.12-dev). A virtual "
+            "environment uses the headers of the Python it was made from.",
+            recognised="`fatal error: Python.h` in any language; the -I path in the command above it tells the version.",
+            mending="The -dev package of exactly that version. Pythons from uv or conda bring their headers.",
+            avoid="python3-dev of another minor version doesn't help.",
+            sources=("triton 3.0 to 3.9, runtime/build.py", "Python's sysconfig, get_path('include')"),
+        ),
+    ),
+    Cause(
+        id="ninja-missing",
+        title="ninja is not on the unit's PATH",
+        handling="mend",
+        toolchain=True,
+        rank=47,
+        summary="ninja, which drives the kernel builds, is not on the service's PATH.",
+        advice="`remedy fix {unit}` puts the virtual environment's bin, where pip installs it, on the unit's PATH.",
+        signatures=(
+            Signature("'ninja'", r"(?:No such file or directory|Not a directory|Permission denied).{0,4}['\"]ninja['\"]"),
+            Signature("Ninja is required to load C++ extensions", library="torch"),
+            Signature("ninja", r"(?:sh: (?:line )?\d+: |sh: |env: ['‘]?)(?:\S*/)?ninja['’]?: (?:command )?(?:not found|No such)"),
+            Signature("ninja (PATH) is missing", library="flashinfer"),
+            Signature("ninja", r"(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|requires) ['\"`]?ninja\b|ninja (?:is )?(?:not (?:found|installed)|could not be found)"),
+        ),  # fmt: skip
+        page=Page(
+            meaning="FlashInfer, torch's extensions, TVM-FFI and SGLang start `ninja` from PATH to compile kernels.",
+            origin="pip puts ninja into the virtual environment's bin. In a shell that folder is on PATH, because the "
+            "environment is activated; a unit that runs `/srv/venv/bin/python` by its path doesn't have it.",
+            recognised="`FileNotFoundError: [Errno 2] No such file or directory: 'ninja'` or `Ninja is required to load "
+            "C++ extensions`. `ninja: build stopped` means the opposite: it ran.",
+            mending="The venv's bin on the unit's PATH, or the distribution's ninja-build.",
+            sources=("flashinfer 0.2 to 0.7, jit/cpp_ext.py, run_ninja", "systemd.exec(5), PATH"),
+        ),
+    ),
+    Cause(
+        id="rocm-selected",
+        title="the build ran AMD's compiler on an NVIDIA machine",
+        handling="mend",
+        toolchain=True,
+        rank=39,
+        summary="A kernel build chose ROCm's hipcc on a machine with NVIDIA GPUs.",
+        advice="Set TVM_FFI_GPU_BACKEND=cuda in the unit; `remedy fix {unit}` does it.",
+        judge=_rocm,
+        signatures=(_HIPCC, _HIPCC_MISSING, NVCC_RUN),
+        page=Page(
+            meaning="TVM-FFI up to 0.1.12 builds for AMD as soon as any ROCm home is found, whatever GPU and torch are "
+            "there.",
+            origin="A folder /opt/rocm, left by a package or an image that serves both, is enough.",
+            recognised="The compile command begins with hipcc and names `__HIP_PLATFORM_AMD__`, while the GPUs are "
+            "NVIDIA's.",
+            mending="TVM_FFI_GPU_BACKEND=cuda in the unit's environment, or TVM-FFI 0.1.15, which asks torch first.",
+            sources=("apache-tvm-ffi 0.1.9 to 0.1.15, cpp/extension.py",),
+        ),
+    ),
+)

@@ -1,0 +1,89 @@
+"""The model: not there, or not for this account."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remedy.causes.entry import Cause, Page, Signature
+
+CAUSES: Final = (
+    Cause(
+        id="model-not-found",
+        title="the model's path or name does not exist",
+        handling="advise",
+        rank=68,
+        summary="The model {model} is not found.||The model's path or name is not found.",
+        advice="Check the path as the service's user (`sudo -u USER ls PATH`), or the name on the hub.",
+        signatures=(
+            Signature("is not a local folder", r"(?P<model>\S+) is not a local folder"),
+            Signature("not a valid model identifier"),
+            Signature("epo id must be in the form", r"[Rr]epo id must be in the form .*: '(?P<model>[^']+)'|Repo id"),
+            Signature("HFValidationError"),
+            Signature("RepositoryNotFoundError"),
+            Signature("Repository Not Found"),
+            Signature("EntryNotFoundError"),
+            Signature("RevisionNotFoundError"),
+            Signature("does not appear to have a file named"),
+            Signature("Invalid repository ID or local directory"),
+            Signature("Can't load", r"Can't load (?:the |image processor|tokenizer|config\w*|feature|processor|model).* for '(?P<model>[^']+)'"),
+            Signature("No such file or directory", r"No such file or directory:? .{0,4}['\"]?(?P<model>[^'\"]*(?:config\.json|\.safetensors(?:\.index\.json)?|\.gguf|tokenizer\S*|/models?/[^'\"]*))['\"]?"),
+            Signature("failed to open GGUF file", r"GGUF file '?(?P<model>[^']+)'?"),
+            Signature("gguf", r"(?:failed to (?:open|load)|no such file).{0,60}\.gguf|\.gguf.{0,40}No such file"),
+            Signature("not found, try pulling it first", r"model ['\"](?P<model>[^'\"]+)['\"] not found"),
+            Signature("pull model manifest", r"pull model manifest: file does not exist"),
+            Signature("annot find any model weights with", r"weights with ['`](?P<model>[^'`]+)"),
+            Signature("ouldn't connect to 'https://huggingface.co'"),
+            Signature("LocalEntryNotFoundError"),
+            Signature("model", r"(?i)model (?:path|file|directory|dir)? ?['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist|doesn't exist|not found|is not a directory)"),
+            Signature("error loading model", r"error loading model: .*(?:No such|failed to open|not found)"),
+            Signature("is not a valid model", r"is not a valid model"),
+            Signature("no safetensors", r"(?i)no safetensors (?:weights )?found"),
+            Signature("404 Client Error", r"404 Client Error.*huggingface|404 Client Error.*modelscope"),
+        ),  # fmt: skip
+        page=Page(
+            meaning="The server looks for the model as a folder, then as a name on a hub, and finds neither.",
+            origin="A typing error, a folder on a disk that isn't mounted, a download that is not complete, or a path "
+            "relative to another working directory.",
+            recognised="`is not a local folder and is not a valid model identifier`, `does not appear to have a file "
+            "named config.json`.",
+            mending="The absolute path in ExecStart=; RequiresMountsFor= with it, so that the disk is there first.",
+            avoid="`~` and `$HOME` in ExecStart= arguments: only `${NAME}` of the unit's environment is replaced there.",
+            sources=("transformers, utils/hub.py", "systemd.service(5), command lines"),
+        ),
+    ),
+    Cause(
+        id="model-access-denied",
+        title="the model is gated, or the token is missing or refused",
+        handling="advise",
+        rank=67,
+        summary="The hub refuses access to the model: it is gated, or the token is missing or wrong.",
+        advice="Accept the model's terms on the hub, and give the unit a token in a root-only EnvironmentFile= "
+        "(HF_TOKEN=…), or download the model beforehand.",
+        signatures=(
+            Signature("GatedRepoError"),
+            Signature("gated repo"),
+            Signature("is restricted", r"Access to model .* is restricted"),
+            Signature("401 Client Error"),
+            Signature("403 Client Error"),
+            Signature("403 Forbidden", r"403 Forbidden.*(?:huggingface|hf\.co|model)|huggingface.*403 Forbidden"),
+            Signature("401 Unauthorized"),
+            Signature("nvalid user token"),
+            Signature("Invalid username or password"),
+            Signature("User Access Token", r"(?:expired|[Ii]nvalid|not valid).{0,40}User Access Token|User Access Token.{0,40}(?:expired|invalid)"),
+            Signature("not in the authorized list"),
+            Signature("awaiting a review from the repo authors"),
+            Signature("LocalTokenNotFoundError"),
+            Signature("token", r"(?i)(?:hf_token|hugging ?face\S* token|access token) .{0,40}(?:required|missing|invalid|not set|is needed)"),
+        ),  # fmt: skip
+        page=Page(
+            meaning="The model exists, and the hub doesn't give it to whoever asked.",
+            origin="The terms were not accepted with this account, the token lacks the right, has expired, or is in a "
+            "shell's profile that the unit doesn't read.",
+            recognised="`Access to model … is restricted`, `401 Client Error`, `GatedRepoError`.",
+            mending="A token in an EnvironmentFile= that only root can read (systemd reads it before it changes user), "
+            "or LoadCredential=.",
+            avoid="A token in Environment= can be read by every user of the machine with systemctl show.",
+            sources=("huggingface_hub, errors", "systemd.exec(5), EnvironmentFile= and LoadCredential="),
+        ),
+    ),
+)

@@ -1,0 +1,246 @@
+"""Python packages and shared libraries that are missing or don't fit one another."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remedy.causes import reading, rules
+from remedy.causes.case import Case, Hit, claim_from
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.shared import SHARED_OBJECT, UNDEFINED_SYMBOL
+from remedy.causes.types import Evidence
+
+# --- shared-library-missing ---------------------------------------------------------------------------------------
+
+_CUDA_LIBRARY: Final = (
+    r"lib(?:cudart|nvrtc|cublas|cublasLt|cudnn|cusparse|cusparseLt|cusolver|curand|cufft|cupti|nvJitLink|nvToolsExt"
+    r"|nvshmem|cufile|nccl|nvfatbin|nvptxcompiler|cutensor|nvinfer|nvvm|cudss|c10_cuda|torch|torch_cuda|tvm_ffi|caffe2_nvrtc)"
+)
+_LOAD: Final = (
+    Signature("ould not load library", r"[Cc]ould not load library (?P<lib>" + _CUDA_LIBRARY + r"[\w.]*)"),
+    Signature("nable to load any of", r"Unable to load any of \{(?P<lib>lib[\w.]+)"),
+    Signature("Failed to load dynamic shared library", r"shared library \S+ (?P<lib>lib\S*)", library="tvm-ffi"),
+    Signature("is not loaded in the current process", r"(?P<lib>lib\w+) is not loaded in the current process"),
+    Signature("not found", r"(?P<lib>" + _CUDA_LIBRARY + r"\.so[.\d]*)(?: was|:)? not found"),
+    Signature("=> not found", r"(?P<lib>lib\S+\.so[.\d]*) => not found"),
+    Signature("OSError", r"OSError: (?:\S*/)?(?P<lib>" + _CUDA_LIBRARY + r"\S*): (?!undefined)"),
+    Signature("ailed to load", r"[Ff]ailed to load (?:library |shared library )?['\"]?(?P<lib>" + _CUDA_LIBRARY + r"[\w.]*)"),
+)  # fmt: skip
+
+
+def _shared_library(case: Case, cause: Cause) -> Claim | None:
+    import re
+
+    missing = tuple(hit for hit in case.hits(SHARED_OBJECT) if not hit.groups["lib"].startswith(("libcuda.so", "libnccl-net")))
+    cuda = tuple(hit for hit in missing if re.match(_CUDA_LIBRARY, hit.groups["lib"]))
+    hits = cuda + case.hits(*_LOAD)
+    if hits:
+        return claim_from(hits, _majors(case, hits))
+    # Not CUDA's: a system package, which has nothing to do with the toolchain.
+    return claim_from(missing, toolchain=False) if missing else None
+
+
+def _majors(case: Case, hits: tuple[Hit, ...]) -> tuple[Evidence, ...]:
+    torch = case.facts.torch_cuda
+    for hit in hits:
+        major = reading.library_major(hit.groups.get("lib", ""))
+        if torch and major in (11, 12, 13) and major != torch[0]:
+            text = f"{hit.groups['lib']} belongs to CUDA {major}, torch is built for CUDA {rules.dotted(torch)}"
+            return (case.fact(text, "torch_cuda"),)
+    return ()
+
+
+# --- library-version-mismatch -------------------------------------------------------------------------------------
+
+_VERSIONS: Final = (
+    Signature("does not match flashinfer version", r"(?P<package>flashinfer-[\w-]+) version \((?P<have>[^)]*)\) does not match flashinfer version \((?P<want>[^)]*)\)"),
+    Signature("Ignoring incompatible flashinfer-"),
+    Signature("common_ops", r"(?:No module named|[Cc]ould not load any|undefined symbol|ImportError).*common_ops|common_ops.*(?:undefined symbol|not found|cannot)"),
+    Signature("[sgl_kernel] CRITICAL"),
+    Signature("sgl", r"(?:sgl[-_]kernel|sglang-kernel)(?: is installed with)? .{0,40}(?:version|minimum).{0,60}(?:less|required|does not match|mismatch|older)"),
+    Signature("nvJitLink", r"undefined symbol: __nvJitLink\w+"),
+    Signature("version `", r"version [`'](?:GLIBCXX|CXXABI|GLIBC)_[\d.]+' not found"),
+    Signature(", version lib", r"undefined symbol: \w+, version lib\w+\.so"),
+    Signature("compiled with different", r"(?:PyTorch|torch\w*) .{0,60}compiled with different CUDA (?:major )?versions"),
+    Signature("operator torchvision::nms does not exist"),
+    Signature("minimum required version", r"flashinfer_python .{0,60}minimum required version|is less than the minimum required version"),
+    Signature("_C", r"No module named ['\"](?:vllm\._C|sgl_kernel\.\w+|vllm\._moe_C|vllm\.vllm_flash_attn\._vllm_fa\w*|flash_attn_2_cuda|exllamav2_ext)"),
+    Signature("_OpNamespace", r"'_OpNamespace' '\w+' object has no attribute"),
+    Signature("incompatible with this", r"(?:torch|flash[-_]attn|xformers|sgl|flashinfer)\S* .{0,80}incompatible with"),
+)  # fmt: skip
+_TORCH_BUILD: Final = Signature("+cu", r"torch[ =]=?\s*(?P<torch>\d\S*?)\+cu(?P<cu>\d{2,3})\b", weak=True)
+
+
+def _mismatch(case: Case, cause: Cause) -> Claim | None:
+    wheels = tuple(hit for hit in case.hits(UNDEFINED_SYMBOL) if hit.groups["symbol"].startswith(("_Z", "aoti_", "torch_", "TVMFFI", "THP")))
+    hits = case.hits(*_VERSIONS) + wheels
+    if hits:
+        return claim_from(hits)
+    other = tuple(hit for hit in case.hits(UNDEFINED_SYMBOL) if not hit.groups["symbol"].startswith("cu"))
+    if other:
+        return claim_from(other)
+    builds = case.hits(_TORCH_BUILD)
+    if len({hit.groups["cu"] for hit in builds}) > 1:
+        return claim_from(builds, certainty="possible", weight=Weight.NOTED)
+    return None
+
+
+# --- python packages ----------------------------------------------------------------------------------------------
+
+_CONFLICT: Final = (
+    Signature("cannot import name", r"cannot import name '(?P<name>[^']+)' from (?:partially initialized module )?'(?P<package>[^']+)'"),
+    Signature("numpy.dtype size changed"),
+    Signature("binary incompatibility"),
+    Signature("compiled using NumPy 1.x"),
+    Signature("does not recognize this architecture"),
+    Signature("CONFIG_MAPPING"),
+    Signature("is already used by a Transformers"),
+    Signature("ContextualVersionConflict"),
+    Signature("VersionConflict"),
+    Signature("is required for a normal functioning"),
+    Signature("requires", r"requires .{1,60} but you have .* which is incompatible"),
+    Signature("ResolutionImpossible"),
+    Signature("rope_scaling` must be a dictionary"),
+    Signature("has no attribute", r"module '(?P<package>[\w.]+)' has no attribute '(?P<name>\w+)'"),
+    Signature("unexpected keyword argument", r"TypeError: .*got an unexpected keyword argument"),
+    Signature("upgrade", r"(?:[Pp]lease|need to|consider) (?:upgrade|update) (?:your )?(?:transformers|tokenizers|huggingface|pydantic|mistral)"),
+    Signature("Transformers version", r"[Ii]nstalled version of Transformers|version of Transformers is out of date|requires (?:the )?[Tt]ransformers"),
+    Signature("transformers", r"(?:requires|need|install|have) .{0,20}transformers ?(?:>=|==|<|version)|transformers[>=<]=?[\d.]+ is required"),
+    Signature("not supported for now", r"Model architectures .* (?:are not supported|failed to be inspected)"),
+    Signature("failed to be inspected"),
+    Signature("PydanticUserError"),
+    Signature("Descriptors cannot be created directly"),
+    Signature("Unrecognized configuration class"),
+    Signature("Unrecognized model in"),
+)  # fmt: skip
+_KEY: Final = Signature("KeyError: '", r"^KeyError: '(?P<model_type>[a-z][\w-]{2,})'$", weak=True)
+_TRANSFORMERS: Final = Signature("transformers", r"transformers(?:_utils)?/|configuration_auto", weak=True)
+# What follows from a failed compile or a missing GPU in Python code, not from packages.
+_FOLLOWS: Final = r"vllm\.utils\.flashinfer|get_device_capability|'func'|JITKernel"
+
+
+def _conflict(case: Case, cause: Cause) -> Claim | None:
+    import re
+
+    hits = tuple(hit for hit in case.hits(*_CONFLICT) if not re.search(_FOLLOWS, hit.line.text))
+    if hits:
+        return claim_from(hits)
+    keys = case.hits(_KEY)
+    if keys and case.has(_TRANSFORMERS):
+        return claim_from(keys, certainty="likely")
+    return None
+
+
+_MISSING: Final = (
+    Signature("No module named", r"ModuleNotFoundError: No module named '?(?P<module>[\w.]+)'?|: No module named '?(?P<module2>[\w.]+)'?$"),
+    Signature("No package metadata was found for", r"found for (?P<module>[\w.-]+)"),
+    Signature("DistributionNotFound"),
+    Signature("is not installed", r"ImportError: .*is not installed|(?:package|module|library) [`'\"]?\w+[`'\"]? is not installed|'?\w+'? is not installed[.,;]? (?:[Pp]lease|[Ii]nstall|[Rr]un)"),
+    Signature("lease install", r"(?:ImportError|ModuleNotFoundError|RuntimeError|ValueError|AssertionError): .*[Pp]lease install"),
+)  # fmt: skip
+# Modules whose absence is the sign of a wheel that doesn't fit, not of one that isn't there.
+_INNER: Final = r"common_ops|vllm\._|sgl_kernel\.|_moe_C|flash_attn_2_cuda|vllm_flash_attn"
+
+
+def _package_missing(case: Case, cause: Cause) -> Claim | None:
+    import re
+
+    hits = tuple(hit for hit in case.hits(*_MISSING) if not re.search(_INNER, hit.line.text))
+    return claim_from(hits)
+
+
+CAUSES: Final = (
+    Cause(
+        id="shared-library-missing",
+        title="a CUDA library is not found when it is loaded",
+        handling="mend",
+        toolchain=True,
+        rank=31,
+        summary="{lib} is not found by the service's dynamic loader.||A CUDA library is not found by the service's "
+        "dynamic loader.",
+        advice="`find / -name '{lib}*'` tells whether it is there: then the path is wrong, else the package is.||Look "
+        "for the library with `find`: where it is there, the path is wrong, else the package is missing.",
+        judge=_shared_library,
+        signatures=(SHARED_OBJECT, *_LOAD),
+        page=Page(
+            meaning="A prebuilt module names the libraries it needs with their CUDA major (libcudart.so.13, "
+            "libnvrtc.so.12). The dynamic loader looks in the module's own search path, LD_LIBRARY_PATH, and "
+            "ldconfig's cache, and didn't find one.",
+            origin="A wheel for another CUDA major than torch's, an LD_LIBRARY_PATH that the shell has and the unit "
+            "hasn't, a runtime image without that library, or a cleaned-up toolkit.",
+            recognised="`libcudart.so.13: cannot open shared object file`. The number is the CUDA major that the module "
+            "was built for; if torch is of the other one, the module's wheel is the wrong one. libcuda.so.1 is the "
+            "driver's: see libcuda-missing.",
+            mending="Where a copy lies in the virtual environment or a toolkit, the unit's LD_LIBRARY_PATH; else the "
+            "package that brings it, or the wheel for torch's CUDA.",
+            avoid="A symlink from one major's file name to another's loads, and crashes later.",
+            sources=("ld.so(8)", "ldd(1)"),
+        ),
+    ),
+    Cause(
+        id="library-version-mismatch",
+        title="Python packages that must match don't",
+        handling="advise",
+        rank=30,
+        summary="{package} {have} and flashinfer {want} must be the same version.||Compiled Python packages that must "
+        "match one another don't: one was built for another torch, CUDA or release.",
+        advice="Install the versions that belong together: `pip check`, then the server's own pinned requirements.",
+        judge=_mismatch,
+        signatures=(*_VERSIONS, UNDEFINED_SYMBOL, _TORCH_BUILD),
+        page=Page(
+            meaning="A compiled extension is made for one torch, sometimes for one exact release of its sister "
+            "package. Beside another it doesn't load.",
+            origin="pip upgraded one of a pair: torch without sgl-kernel, flash-attn or vLLM; flashinfer-python "
+            "without flashinfer-cubin or flashinfer-jit-cache.",
+            recognised="`undefined symbol: _ZN3c10…` (C++ names are torch's), `No module named 'common_ops'`, "
+            "`flashinfer-cubin version (A) does not match flashinfer version (B)`.",
+            mending="The set that the server's release pins, installed in one pip call.",
+            avoid="Compilers play no part in it. FLASHINFER_DISABLE_VERSION_CHECK hides the message, not the fault.",
+            sources=("flashinfer 0.4 to 0.7, __init__.py", "sgl-kernel, load_utils.py"),
+        ),
+    ),
+    Cause(
+        id="python-package-conflict",
+        title="installed Python packages contradict one another",
+        handling="advise",
+        rank=65,
+        summary="The installed Python packages don't go together: {package} has no {name}.||The installed Python "
+        "packages don't go together; often transformers is too old or too new for the model or the server.",
+        advice="`pip check` in the service's environment, then install the versions that the server's release pins.",
+        judge=_conflict,
+        signatures=(*_CONFLICT, _KEY, _TRANSFORMERS),
+        page=Page(
+            meaning="Two packages expect different things of one another: a name that was moved, a model type that this "
+            "transformers doesn't know, a NumPy of another major.",
+            origin="A model newer than the installed transformers, a `pip install -U` of one package, or an environment "
+            "shared by two servers.",
+            recognised="`cannot import name`, `Transformers does not recognize this architecture`, `compiled using "
+            "NumPy 1.x`, `is already used by a Transformers`.",
+            mending="The versions that the server's release names; a virtual environment of its own for each server.",
+            avoid="No compiler or driver is involved.",
+            sources=("pip check",),
+        ),
+    ),
+    Cause(
+        id="python-package-missing",
+        title="a module is not installed in this interpreter",
+        handling="advise",
+        rank=66,
+        summary="The module {module} is not installed in the service's Python.||A Python module is not installed in the "
+        "service's interpreter.",
+        advice="Install it with the interpreter that the unit runs: `PYTHON -m pip install {module}`.||Install it with "
+        "the interpreter that the unit runs, `PYTHON -m pip install …`.",
+        judge=_package_missing,
+        signatures=_MISSING,
+        page=Page(
+            meaning="Python looked through its own site-packages and didn't find a module.",
+            origin="The unit runs another interpreter than the one it was installed into, or the package is an optional "
+            "one that this model or option needs.",
+            recognised="`ModuleNotFoundError: No module named …` as an error. As a warning it is an optional package "
+            "that nothing misses.",
+            mending="Install it there, by the interpreter's full path; or correct ExecStart= to the right environment.",
+            avoid="`pip` on your own PATH may belong to another Python.",
+            sources=("Python's import system",),
+        ),
+    ),
+)

@@ -1,0 +1,242 @@
+"""Memory, disk, ports, the network between GPUs: what runs out or is taken."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from remedy.causes.case import Case, claim_from
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.shared import BUILD_FAILED, OUT_OF_MEMORY_KILL
+
+_GPU_MEMORY: Final = (
+    Signature("CUDA out of memory"),
+    Signature("OutOfMemoryError", r"(?:torch(?:\.cuda)?\.|cuda\.)OutOfMemoryError"),
+    Signature("CUDA error: out of memory"),
+    Signature("cudaErrorMemoryAllocation"),
+    Signature("CUDA_ERROR_OUT_OF_MEMORY"),
+    Signature("cudaMalloc failed: out of memory"),
+    Signature("o available memory for the cache blocks"),
+    Signature("KV cache", r"(?:larger than|exceeds?|greater than) .{0,80}KV cache|KV cache .{0,80}(?:larger|not enough|insufficient)"),
+    Signature("kv cache", r"(?i)to serve at least one request .*kv cache|not enough .{0,30}kv cache"),
+    Signature("is less than desired GPU memory utilization"),
+    Signature("Not enough memory", r"Not enough memory\. Please try"),
+    Signature("mem-fraction-static", r"(?:[Nn]ot enough|[Ii]ncrease|[Rr]educe|memory).{0,80}mem-fraction-static"),
+    Signature("buffer", r"(?:unable|failed) to allocate (?:CUDA\d* |compute |\w+ )?(?:pp )?buffers?|allocating [\d.]+ MiB on device \d+: cudaMalloc failed"),
+    Signature("ailed to allocate", r"[Ff]ailed to allocate .{0,60}(?:GPU|CUDA|device|VRAM)"),
+    Signature("CUBLAS_STATUS_ALLOC_FAILED"),
+    Signature("memory capacity is unbalanced"),
+)  # fmt: skip
+
+_OOM_RESULT: Final = Signature("oom-kill", r"Failed with result 'oom-kill'|oom-kill:|result=oom-kill")
+_OOM_UNIT: Final = Signature("killed by the OOM killer")
+_OOM_RAY: Final = Signature("OOM killer due to high memory usage", weak=True)
+_OOM_D: Final = Signature("systemd-oomd", r"systemd-oomd\S* .*[Kk]illed|killed by systemd-oomd|Killed \S+ due to memory")
+_OOM_K8S: Final = Signature("OOMKilled")
+_OOM_NODE: Final = Signature("node running low on memory", r"killed due to the node running low on memory|running low on memory")
+_OOM_CGROUP: Final = Signature("emory cgroup out of memory")
+_SIGKILL: Final = Signature("9/KILL", r"code=killed, status=9/KILL|status=9/KILL", weak=True)
+_EXIT_137: Final = Signature("137", r"exit(?:ed)?(?: with)?(?: code| status)?:? ?\(?137", weak=True)
+_MEMORY_PEAK: Final = Signature("memory peak", weak=True)
+_MINUS_9: Final = Signature("-9", r"(?:exit ?code|exited with|signal|returncode)[ :=]*-9\b|SIGKILL", weak=True)
+_HOST_MEMORY: Final = (
+    Signature("DefaultCPUAllocator"),
+    Signature("annot allocate memory", r"\[Errno 12\]|Cannot allocate memory"),
+    Signature("equires more system memory"),
+)
+_COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbinary|clang)"
+
+
+def _oom_killed(case: Case, cause: Cause) -> Claim | None:
+    kills = case.hits(OUT_OF_MEMORY_KILL)
+    servers = tuple(hit for hit in kills if not re.fullmatch(_COMPILERS, hit.groups["victim"].strip()))
+    if kills and not servers:
+        return None
+    hits = case.hits(_OOM_RESULT, _OOM_UNIT, _OOM_D, _OOM_K8S, _OOM_NODE) + servers
+    if not kills:
+        hits += case.hits(_OOM_CGROUP)
+    if hits:
+        return claim_from(tuple(sorted(hits, key=lambda hit: hit.line.number)))
+    if case.state is not None and case.state.result == "oom-kill":
+        return claim_from((), (case.fact("systemd's result is oom-kill"),), weight=Weight.DECISIVE)
+    if case.has(_OOM_RAY):
+        return claim_from(case.hits(_OOM_RAY), certainty="possible", weight=Weight.NOTED)
+    memory = case.hits(*_HOST_MEMORY)
+    if memory:
+        return claim_from(memory, certainty="likely")
+    killed = case.hits(_SIGKILL, _EXIT_137, _MINUS_9)
+    if killed and not case.has(*BUILD_FAILED):
+        return claim_from(killed, certainty="possible", weight=Weight.HINT)
+    return None
+
+
+_DISK: Final = (
+    Signature("o space left on device"),
+    Signature("Errno 28"),
+    Signature("os error 28"),
+    Signature("ENOSPC"),
+    Signature("quota exceeded", r"[Dd]isk quota exceeded"),
+    Signature("error while writing generated C file"),
+    Signature("Internal error: writing file", weak=True),
+    Signature("ot enough free disk space"),
+    Signature("disk", r"(?i)(?:insufficient|not enough) (?:free )?(?:disk )?space|disk (?:is )?full"),
+    Signature("database or disk is full"),
+    Signature("ot enough disk space"),
+    Signature("Errno 122"),
+)  # fmt: skip
+_SHM: Final = Signature("/dev/shm", r"/dev/shm", weak=True)
+_SHM_FAIL: Final = Signature("shm", r"(?:shared memory segment|shm_open|/torch_\d+|insufficient shared memory|bus error)", weak=True)
+
+_NCCL: Final = (
+    Signature("NCCL error"),
+    Signature("nccl", r"nccl(?:SystemError|UnhandledCudaError|InternalError|RemoteError|InvalidUsage|InvalidArgument)"),
+    Signature("ncclCommInitRank", r"ncclCommInitRank.{0,40}(?:fail|error|:)"),
+    Signature("NCCL WARN"),
+    Signature("Watchdog caught collective operation timeout"),
+    Signature("DistBackendError"),
+    Signature("DistStoreError"),
+    Signature("NCCL communicator was aborted"),
+    Signature("Some NCCL operations have failed or timed out"),
+    Signature("peer access is not supported"),
+    Signature("DistNetworkError"),
+    Signature("Gloo", r"Gloo connectFullMesh failed|gloo/transport"),
+    Signature("ustom_all_reduce", r"custom_all_reduce.{0,80}(?:[Ee]rror|invalid argument|failed)"),
+    Signature("NVLS", r"NVLS .{0,60}(?:fail|error)|multicast .{0,30}(?:fail|error)"),
+)  # fmt: skip
+_NCCL_LAST: Final = Signature("nccl==", r"vLLM is using nccl==|sglang is using nccl==|is using nccl==", weak=True)
+_NCCL_INFO: Final = Signature("NCCL INFO", weak=True)
+
+
+def _nccl(case: Case, cause: Cause) -> Claim | None:
+    hits = case.hits(*_NCCL)
+    if hits:
+        return claim_from(hits)
+    # A hang in NCCL's set-up writes nothing more: its lines are the last ones.
+    quiet = case.hits(_NCCL_LAST, _NCCL_INFO)
+    at_end = quiet and case.last is not None and case.last.number - quiet[-1].line.number <= 1
+    if at_end and not case.errors:
+        return claim_from(quiet[-2:], certainty="likely", weight=Weight.NOTED)
+    return None
+
+
+_PORT: Final = (
+    Signature("ddress already in use"),
+    Signature("Errno 98"),
+    Signature("os error 98"),
+    Signature("EADDRINUSE"),
+    Signature("ort", r"[Pp]ort (?P<port>\d{2,5}) (?:is )?(?:already )?(?:in use|not available|occupied|taken|being used)"),
+    Signature("ort", r"[Pp]ort:? ?(?P<port>\d{2,5}) is (?:already|currently) (?:in use|allocated|used)"),
+    Signature("couldn't bind HTTP server socket"),
+    Signature("ailed to bind", r"[Ff]ailed to bind .{0,60}(?:port|address|:)\D{0,6}(?P<port>\d{2,5})?"),
+    Signature("failed to listen on any local network address"),
+    Signature("port is already allocated"),
+    Signature("Only one usage of each socket address"),
+    Signature("bind", r"bind on address \('[^']*', (?P<port>\d+)\)"),
+)  # fmt: skip
+
+
+CAUSES: Final = (
+    Cause(
+        id="gpu-out-of-memory",
+        title="device memory is not enough",
+        handling="advise",
+        rank=55,
+        summary="The GPU's memory is not enough for the model, its cache, or what else runs on it.",
+        advice="`nvidia-smi` shows who holds memory; then lower --mem-fraction-static or --gpu-memory-utilization, the "
+        "context length, or raise tensor parallelism.",
+        signatures=_GPU_MEMORY,
+        page=Page(
+            meaning="Weights, KV cache, activations and CUDA graphs must fit into device memory together.",
+            origin="The model is too large for the GPUs given, another process (often the previous instance) still "
+            "holds memory, the context length is too high, or the fraction reserved is too greedy.",
+            recognised="`torch.OutOfMemoryError: CUDA out of memory`, `No available memory for the cache blocks`.",
+            mending="End what else uses the GPU; fewer or smaller sequences, quantised weights, more GPUs.",
+            avoid="It is no toolchain fault, and no fault of host memory either.",
+            sources=("torch, CUDA memory management notes",),
+        ),
+    ),
+    Cause(
+        id="oom-killed",
+        title="the kernel or systemd-oomd killed the service",
+        handling="advise",
+        rank=57,
+        summary="The service was killed because the machine, or its memory limit, ran out of host memory.",
+        advice="`journalctl -k -g 'Out of memory'` names victim and size; then MemoryMax=, fewer workers, or more RAM.",
+        judge=_oom_killed,
+        signatures=(
+            OUT_OF_MEMORY_KILL, _OOM_RESULT, _OOM_UNIT, _OOM_RAY, _OOM_D, _OOM_K8S, _OOM_NODE, _OOM_CGROUP, _SIGKILL,
+            _EXIT_137, _MINUS_9, *_HOST_MEMORY, *BUILD_FAILED,
+        ),  # fmt: skip
+        page=Page(
+            meaning="Host memory ran out, and a process of the unit was ended with SIGKILL. No program can log that.",
+            origin="Loading weights through host memory on several ranks at once, a page cache that can't be dropped, a "
+            "low MemoryMax=, a leak over weeks.",
+            recognised="`Failed with result 'oom-kill'`, `killed by the OOM killer`, the kernel's `Killed process … "
+            "(python3)`. If the victim is a compiler the cause is jit-build-out-of-memory. A plain `Killed` in vLLM's "
+            "own shutdown is none.",
+            mending="More memory or a smaller footprint; OOMPolicy= and OOMScoreAdjust= choose the victim.",
+            avoid="The restart that follows often fails for another reason (a cold kernel cache): mend both.",
+            sources=("systemd.service(5), OOMPolicy=", "systemd-oomd.service(8)"),
+        ),
+    ),
+    Cause(
+        id="disk-full",
+        title="no space or no inodes left",
+        handling="advise",
+        rank=20,
+        summary="A file system has no space or no inodes left.",
+        advice="`df -h; df -i` on the paths in the log; $TMPDIR and the caches count too.",
+        signatures=(*_DISK, _SHM, _SHM_FAIL),
+        page=Page(
+            meaning="A write failed because the file system, a quota, or its inodes are used up. Compilers then fail in "
+            "odd ways, because their intermediate files are cut short.",
+            origin="Model downloads, kernel caches, core dumps, logs; a small /tmp or /dev/shm; PrivateTmp= shares "
+            "the disk of /tmp.",
+            recognised="`No space left on device`, `[Errno 28]`, `error while writing generated C file`.",
+            mending="Free or add space where the path in the line lies; TMPDIR to a larger disk.",
+            avoid="An `Internal error` of ptxas or a missing object file beside it is not the toolchain's fault.",
+            sources=("write(2), ENOSPC", "df(1)"),
+        ),
+    ),
+    Cause(
+        id="port-in-use",
+        title="the port is taken",
+        handling="advise",
+        rank=75,
+        summary="Port {port} is taken by another process.||The service's port is taken by another process.",
+        advice="`ss -ltnp 'sport = :{port}'` names the process.||`ss -ltnp` names the process that holds it.",
+        signatures=_PORT,
+        page=Page(
+            meaning="Another process listens on the address that the service wants.",
+            origin="A previous instance that has not ended (GPU processes can take long to die), a second unit with the "
+            "same port, or a program started by hand.",
+            recognised="`[Errno 98] … address already in use`. vLLM prints `Application startup complete.` before it.",
+            mending="Stop the other, or choose another port. KillMode=control-group makes sure that a stop ends all "
+            "worker processes.",
+            avoid="In a series of failed restarts it is often the last of several faults.",
+            sources=("bind(2), EADDRINUSE", "ss(8)"),
+        ),
+    ),
+    Cause(
+        id="nccl-failure",
+        title="NCCL can't set up communication between GPUs",
+        handling="advise",
+        rank=56,
+        summary="NCCL could not set up or keep up the communication between GPUs.",
+        advice="Start once with NCCL_DEBUG=INFO; look at NCCL_SOCKET_IFNAME, NCCL_P2P_DISABLE, /dev/shm and the limits "
+        "on locked memory.",
+        judge=_nccl,
+        signatures=(*_NCCL, _NCCL_LAST, _NCCL_INFO),
+        page=Page(
+            meaning="Tensor and pipeline parallel servers exchange data through NCCL. Its set-up, or an exchange, failed "
+            "or hangs.",
+            origin="GPUs that can't reach one another's memory, IOMMU or ACS in virtual machines, the wrong network "
+            "interface, a small /dev/shm, a rank that died of another cause.",
+            recognised="`NCCL error`, `ncclSystemError`, a watchdog's collective timeout; or silence after `is using "
+            "nccl==`.",
+            mending="NCCL_DEBUG=INFO names the failing call. A rank that died first has its own error further up.",
+            avoid="`libnccl-net.so: cannot open shared object file` is normal: that plugin is optional.",
+            sources=("NCCL user guide, troubleshooting",),
+        ),
+    ),
+)

@@ -1,0 +1,120 @@
+"""What the service may not touch, and starts that were ended from outside."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remedy.causes import rules
+from remedy.causes.case import Case, Hit, claim_from
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.shared import BUILD_FAILED, NVCC_RUN, PERMISSION, READ_ONLY, TIMED_OUT
+
+_NAMESPACE: Final = Signature("226/NAMESPACE")
+_DIRECTORY_STEP: Final = Signature(
+    "Failed at step", r"Failed at step (?P<step>NAMESPACE|STATE_DIRECTORY|CACHE_DIRECTORY|RUNTIME_DIRECTORY|LOGS_DIRECTORY|CAPABILITIES|SECCOMP|APPARMOR_PROFILE|SELINUX_CONTEXT|MEMORY)\b"
+)
+_MOUNT: Final = Signature("set up mount namespac")
+_SYSCALL: Final = Signature("31/SYS", r"status=31/SYS")
+_DENIED_BY_LSM: Final = Signature("avc:", r"avc:  denied|apparmor=\"DENIED\"")
+_NVML_RIGHTS: Final = Signature("Insufficient Permissions", r"Insufficient Permissions")
+_ADDRESS_FAMILY: Final = Signature("Address family not supported by protocol")
+_NOT_PERMITTED: Final = Signature("peration not permitted", r"[Oo]peration not permitted[^'\"/]{0,20}['\"]?(?P<path>/[^'\",;\s]+)?", weak=True)
+
+
+def denied_path(hit: Hit) -> str:
+    """The path that a line says may not be touched, empty where it names none."""
+    return (hit.groups.get("path") or hit.groups.get("path2") or "").strip()
+
+
+def not_a_cache(hit: Hit) -> bool:
+    """A refusal that is not about a JIT cache, a compiler, or systemd's own exec step."""
+    text = hit.line.text
+    if "step EXEC" in text or "Failed to execute" in text or "publickey" in text or "nvcc" in text:
+        return False
+    path = denied_path(hit)
+    return not rules.is_jit_cache(path) if path else not rules.speaks_of_kernels(text)
+
+
+def _sandbox(case: Case, cause: Cause) -> Claim | None:
+    certain = case.hits(_NAMESPACE, _DIRECTORY_STEP, _MOUNT, _SYSCALL, _DENIED_BY_LSM, _NVML_RIGHTS)
+    if certain:
+        return claim_from(certain)
+    refused = tuple(hit for hit in case.hits(*PERMISSION, READ_ONLY) if not_a_cache(hit))
+    named = tuple(hit for hit in refused if denied_path(hit))
+    if named:
+        return claim_from(named)
+    weak = refused + case.hits(_NOT_PERMITTED, _ADDRESS_FAMILY)
+    return claim_from(weak, certainty="possible", weight=Weight.HINT)
+
+
+_RESULT_TIMEOUT: Final = Signature("Failed with result 'timeout'", weak=True)
+_JOB_TIMEOUT: Final = Signature("a timeout was exceeded")
+_STOPPING: Final = Signature("timed out", r"State 'stop-\w+' timed out|Stopping timed out", weak=True)
+
+
+def _start_timeout(case: Case, cause: Cause) -> Claim | None:
+    hits = case.hits(TIMED_OUT, _JOB_TIMEOUT)
+    if hits:
+        return claim_from(hits)
+    result = case.hits(_RESULT_TIMEOUT)
+    if case.state is not None and case.state.result == "timeout":
+        return claim_from(result, (case.fact("systemd's result is timeout"),), weight=Weight.DECISIVE)
+    if result and not case.has(_STOPPING) and not case.has(*BUILD_FAILED, NVCC_RUN):
+        return claim_from(result, certainty="likely", weight=Weight.DECISIVE)
+    return None
+
+
+CAUSES: Final = (
+    Cause(
+        id="sandbox-denied",
+        title="the unit's sandbox or file rights keep the service from what it needs",
+        handling="advise",
+        rank=70,
+        summary="The service may not use {path}: file rights, or a sandbox setting of the unit.||The service is kept "
+        "from something it needs by file rights or a sandbox setting of the unit.",
+        advice="See what the unit forbids with `systemctl show {unit} -p User -p ProtectHome -p ProtectSystem -p "
+        "ReadWritePaths -p PrivateDevices -p DeviceAllow`, and the path's rights with `namei -l PATH`.",
+        judge=_sandbox,
+        signatures=(
+            _NAMESPACE, _DIRECTORY_STEP, _MOUNT, _SYSCALL, _DENIED_BY_LSM, _NVML_RIGHTS, _ADDRESS_FAMILY,
+            _NOT_PERMITTED, *PERMISSION, READ_ONLY,
+        ),  # fmt: skip
+        page=Page(
+            meaning="The program ran, asked for a file, device or system call, and was refused: by the owner and mode "
+            "of a path, by a mandatory access control, or by the unit's own hardening.",
+            origin="ProtectHome= hides /home and /root, where models and virtual environments often lie; "
+            "ProtectSystem=strict makes everything but ReadWritePaths= read-only; PrivateDevices= or DeviceAllow= "
+            "takes /dev/nvidia* away; MemoryDenyWriteExecute= and SystemCallFilter= stop JIT compilers; a new User= "
+            "can't read what root downloaded.",
+            recognised="`Permission denied` or `Read-only file system` with a path that is no JIT cache, exit status "
+            "226/NAMESPACE, 31/SYS, or an `avc: denied` record. Where the path is a JIT cache the cause is "
+            "jit-cache-unwritable, which remedy mends.",
+            mending="Give the service its own place (StateDirectory=, CacheDirectory=) or add the one path to "
+            "ReadWritePaths= or BindReadOnlyPaths=; hand data to the service's user with chown. For GPUs the device "
+            "list needs nvidia0…, nvidiactl, nvidia-uvm and nvidia-uvm-tools.",
+            avoid="Don't drop all hardening or run as root to get past one path, and don't chmod 777.",
+            sources=("systemd.exec(5), Sandboxing", "systemd.resource-control(5), DeviceAllow="),
+        ),
+    ),
+    Cause(
+        id="start-timeout",
+        title="TimeoutStartSec= ended a start that was going well",
+        handling="mend",
+        rank=950,
+        summary="systemd stopped the service because it was not ready within TimeoutStartSec=; it was still loading.",
+        advice="Raise it: `systemctl edit {unit}`, `[Service]`, `TimeoutStartSec=30min`.",
+        judge=_start_timeout,
+        signatures=(TIMED_OUT, _JOB_TIMEOUT, _RESULT_TIMEOUT, _STOPPING),
+        page=Page(
+            meaning="A service of Type=notify or forking has to say that it is up within TimeoutStartSec=, 90 seconds "
+            "where nothing else is set. Loading a large model takes longer. Nothing is broken.",
+            origin="The model grew, the page cache is cold after a reboot, the disk is slower, or kernels are compiled "
+            "for the first time (then the cause is jit-cold-start).",
+            recognised="`start operation timed out. Terminating.` and the result `timeout`, with progress up to the "
+            "last moment and no error before it.",
+            mending="remedy sets TimeoutStartSec= from the length of the last good start, with room.",
+            avoid="`infinity` hides a start that hangs. A hang has another cause: no log line and no CPU for minutes.",
+            sources=("systemd.service(5), TimeoutStartSec=",),
+        ),
+    ),
+)

@@ -1,0 +1,246 @@
+"""Which GPU architecture was built for, and by which assembler."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remedy.causes import reading, rules
+from remedy.causes.case import Case, Hit, claim_from
+from remedy.causes.catalogue.compiler import nvcc_isa
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.shared import (
+    BUILD_FAILED,
+    CACHED_ARCH,
+    CUDA_FLOOR,
+    EMPTY_ARCHS,
+    NO_KERNEL_IMAGE,
+    NVCC_RELEASE,
+    NVCC_RUN,
+    TRITON_AT_WORK,
+    UNDEFINED_VALUE,
+    UNSUPPORTED_ARCH,
+)
+from remedy.causes.types import Evidence
+from remedy.jit import tables
+
+# --- arch-list-wrong ----------------------------------------------------------------------------------------------
+
+_NOT_ON_TARGET: Final = Signature("not supported on .target", r"not supported on \.target '(?P<target>sm_\d+[af]?)'")
+_UNKNOWN_ARCH: Final = Signature("nknown CUDA arch", r"nknown CUDA arch \((?P<arch>[^)]*)\) or GPU not supported", library="torch")
+_MALFORMED: Final = Signature("not enough values to unpack", r"not enough values to unpack \(expected 2, got 1\)", weak=True)
+_CONTEXT: Final = Signature("compilation_context", weak=True, library="flashinfer")
+_SET_LIST: Final = Signature("set TVM_FFI_CUDA_ARCH_LIST", library="tvm-ffi")
+_GENCODE: Final = Signature("gencode", r"-gencode[= ]arch=compute_(?P<arch>\d+[af]?)", weak=True)
+_REQUIRES_TARGET: Final = Signature("requires .target", r"requires \.target (?P<target>sm_\w+)")
+
+
+def _listed(case: Case) -> tuple[Evidence, ...]:
+    """What is wrong with the lists in the environment."""
+    found = []
+    for name in rules.ARCH_LISTS:
+        value = case.variable(name)
+        fault = rules.arch_list_fault(name, value, case.facts) if value else None
+        if fault:
+            found.append(case.fact(fault, name))
+    return tuple(found)
+
+
+def _arch_list(case: Case, cause: Cause) -> Claim | None:
+    listed = _listed(case)
+    refused = tuple(hit for hit in case.hits(UNSUPPORTED_ARCH) if reading.target(hit, case) == "list")
+    said = refused + case.hits(_UNKNOWN_ARCH, _SET_LIST) + _without_suffix(case)
+    if said:
+        return claim_from(said, listed)
+    if case.has(_MALFORMED) and (listed or case.has(_CONTEXT)):
+        return claim_from(case.hits(_MALFORMED), listed)
+    empty = case.hits(*EMPTY_ARCHS)
+    if empty and not case.has(CUDA_FLOOR):
+        return _empty_with_list(case, empty, listed)
+    if case.has(NO_KERNEL_IMAGE):
+        return _image_of_cache(case, listed)
+    failed = case.hits(*BUILD_FAILED)
+    return claim_from(failed, listed, certainty="likely", weight=Weight.NOTED) if failed and listed else None
+
+
+def _without_suffix(case: Case) -> tuple[Hit, ...]:
+    """An instruction that a GPU has only under its own target (sm_120a), compiled for the plain one; from Triton it
+    would be Triton's choice, which no list changes."""
+    if case.has(*TRITON_AT_WORK):
+        return ()
+    return tuple(hit for hit in case.hits(_NOT_ON_TARGET) if hit.groups["target"][-1].isdigit()) + case.hits(
+        _REQUIRES_TARGET
+    )
+
+
+def _empty_with_list(case: Case, empty: tuple[Hit, ...], listed: tuple[Evidence, ...]) -> Claim | None:
+    """No target was left, and a list is set: the list is what emptied it, unless the compiler is too old as well."""
+    if listed:
+        return claim_from(empty, listed, weight=Weight.DECISIVE)
+    preset = [name for name in rules.ARCH_LISTS if case.variable(name)]
+    if preset and not rules.nvcc_too_old(case.facts, flashinfer=True):
+        text = f"{preset[0]}={case.variable(preset[0])} replaces detection"
+        return claim_from(empty, (case.fact(text, preset[0]),), certainty="likely", weight=Weight.DECISIVE)
+    if rules.nvcc_serves(case.facts, flashinfer=True) and (case.facts.sm or (0, 0)) >= (7, 5):
+        text = "nvcc is new enough for this GPU, so a list of architectures must have emptied the targets"
+        return claim_from(empty, (case.fact(text, "nvcc"),), certainty="likely", weight=Weight.DECISIVE)
+    return None
+
+
+def _image_of_cache(case: Case, listed: tuple[Evidence, ...]) -> Claim | None:
+    """A module of a JIT cache that was built for another GPU."""
+    sm = case.facts.sm
+    wrong = [
+        hit
+        for hit in case.hits(CACHED_ARCH)
+        if sm and not any(tables.runs_on(arch, sm) for arch in hit.groups["archs"].split("_"))
+    ]
+    built = [hit for hit in case.hits(_GENCODE) if sm and not tables.runs_on(hit.groups["arch"], sm)]
+    if wrong or built:
+        return claim_from(case.hits(NO_KERNEL_IMAGE) + tuple(wrong + built)[:1], listed, weight=Weight.DECISIVE)
+    if listed and case.has(CACHED_ARCH):
+        return claim_from(case.hits(NO_KERNEL_IMAGE), listed)
+    return None
+
+
+# --- ptxas-too-old ------------------------------------------------------------------------------------------------
+
+_ISA: Final = Signature(
+    "Unsupported .version", r"Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'", weak=True
+)
+_PTXAS_NEEDS: Final = Signature("ptxas", r"needs ptxas >= (?P<needed>[\d.]+)", library="flashinfer")
+_PTXAS_VERSION: Final = Signature("ptxas", r"Triton only support CUDA 10\.0 or higher|Cannot find ptxas", library="triton")
+_PTXAS_KNOWN: Final = Signature("sm_", r"'sm_\w+' is not a recognized processor", library="triton")
+
+
+def _ptxas(case: Case, cause: Cause) -> Claim | None:
+    named = tuple(hit for hit in case.hits(UNDEFINED_VALUE) if hit.groups["option"] in ("gpu-name", "gpu-architecture"))
+    hits = named + case.hits(_PTXAS_NEEDS, _PTXAS_VERSION)
+    if not nvcc_isa(case):
+        hits += case.hits(_ISA)
+    sm = case.facts.sm
+    facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm and sm >= (10, 0) else ()
+    if hits:
+        return claim_from(hits, facts)
+    unknown = case.hits(_PTXAS_KNOWN)
+    return claim_from(unknown, facts, certainty="likely") if unknown else None
+
+
+# --- kernel-image-missing -----------------------------------------------------------------------------------------
+
+_TORCH_WARNING: Final = Signature(
+    "is not compatible with the current PyTorch installation", r"CUDA capability (?P<sm>sm_\d+)|not compatible"
+)
+_GPU_TOO_OLD: Final = Signature(
+    "ompute capability", r"(?:compute capability|requires|only supports?|minimum|at least).{0,80}(?:compute capability|capability) ?(?:of |>= ?|at least )?(?P<needed>\d\.\d|\d{2})", weak=True
+)
+_KERNEL_CODES: Final = (
+    Signature("cudaErrorNoKernelImageForDevice"),
+    Signature("CUDA_ERROR_NO_BINARY_FOR_GPU"),
+    Signature("no kernel image", r"no kernel image (?:is available )?(?:found|for)"),
+    Signature("device kernel image is invalid"),
+    Signature("compiled without support for", r"(?:ggml|CUDA).*compiled without|was not compiled .* for (?:sm|arch)"),
+    Signature("CUDA kernel", r"has no device code compatible with CUDA arch (?P<arch>\d+)"),
+)
+_ATTENTION_GPU: Final = Signature("only supports Ampere GPUs or newer")
+
+
+def _no_image(case: Case, cause: Cause) -> Claim | None:
+    sm = case.facts.sm
+    facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm else ()
+    hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU)
+    warned = case.hits(_TORCH_WARNING)
+    if hits:
+        return claim_from(hits + warned, facts, certainty="confirmed" if warned else "likely")
+    if warned:
+        return claim_from(warned, facts, certainty="likely")
+    if sm and sm < (7, 5) and case.has(*EMPTY_ARCHS):
+        return claim_from(case.hits(*EMPTY_ARCHS), facts, weight=Weight.DECISIVE)
+    return None
+
+
+CAUSES: Final = (
+    Cause(
+        id="arch-list-wrong",
+        title="the list of GPU architectures is malformed or names the wrong ones",
+        handling="mend",
+        toolchain=True,
+        rank=43,
+        summary="The list of GPU architectures to build for is malformed, or names what this GPU or nvcc can't do.",
+        advice="`remedy show {unit}` tells where *_CUDA_ARCH_LIST is set; `remedy fix {unit}` writes the right one.",
+        judge=_arch_list,
+        signatures=(
+            UNSUPPORTED_ARCH, _UNKNOWN_ARCH, _SET_LIST, _NOT_ON_TARGET, _REQUIRES_TARGET, _MALFORMED, _CONTEXT,
+            _GENCODE, *EMPTY_ARCHS, CUDA_FLOOR, NO_KERNEL_IMAGE, CACHED_ARCH, NVCC_RUN, NVCC_RELEASE, *BUILD_FAILED,
+            *TRITON_AT_WORK,
+        ),  # fmt: skip
+        page=Page(
+            meaning="FLASHINFER_CUDA_ARCH_LIST, TORCH_CUDA_ARCH_LIST and TVM_FFI_CUDA_ARCH_LIST replace the detection "
+            "of the GPU. A wrong entry is built for faithfully: for another GPU, for a target that the compiler "
+            "doesn't have, or without the suffix that the kernels need.",
+            origin="Container images preset TORCH_CUDA_ARCH_LIST; a value is copied from another machine; each library "
+            "has its own grammar: FlashInfer wants single blanks and takes `12.0f`, torch takes semicolons and "
+            "knows no `f`, TVM-FFI adds no suffix. `12.0` is another target than `12.0a`: FP4 instructions exist only "
+            "under the second.",
+            recognised="`Instruction '…' not supported on .target 'sm_120'`, `Unknown CUDA arch (12.0f)`, `not enough "
+            "values to unpack` at import, `Unsupported gpu architecture` for a GPU that isn't here, or the sm75 line "
+            "although nvcc is new enough.",
+            mending="The list is set for the GPUs that are here, in the grammar of the library's version and with the "
+            "suffix that the toolkit knows; or removed where detection does better.",
+            avoid="Setting the list to silence an nvcc that is too old: the check goes, the failure stays. SGLang "
+            "0.5.5 to 0.5.23 overwrites FLASHINFER_CUDA_ARCH_LIST when it loads the model.",
+            sources=(
+                "flashinfer 0.3.1 to 0.7.4, compilation_context.py",
+                "torch 2.6 to 2.14, utils/cpp_extension.py, _get_cuda_arch_flags",
+                "apache-tvm-ffi 0.1, cpp/extension.py",
+            ),
+        ),
+    ),
+    Cause(
+        id="ptxas-too-old",
+        title="the ptxas in use does not know this GPU",
+        handling="mend",
+        toolchain=True,
+        rank=44,
+        summary="The assembler ptxas that is used, usually Triton's own, does not know {arch}.||The assembler ptxas "
+        "that is used, usually Triton's own, is too old for this GPU.",
+        advice="`remedy fix {unit}` points Triton to a newer ptxas; a newer Triton brings one.",
+        judge=_ptxas,
+        signatures=(UNDEFINED_VALUE, _ISA, _PTXAS_NEEDS, _PTXAS_VERSION, _PTXAS_KNOWN, *TRITON_AT_WORK),
+        page=Page(
+            meaning="Triton and Inductor don't use nvcc. They bring a ptxas of their own in the wheel and run that. It "
+            "must know the GPU.",
+            origin="Triton 3.0 to 3.5 bundle ptxas 12.4 or 12.8: neither knows 12.1 (GB10) or 10.3. From 3.6 a second "
+            "one, ptxas-blackwell, serves capabilities of 10 and above.",
+            recognised="`ptxas fatal : Value 'sm_121a' is not defined for option 'gpu-name'`, or `Unsupported .version "
+            "9.0; current version is '8.7'`; the repro command below names whose ptxas it was.",
+            mending="TRITON_PTXAS_PATH to a newer toolkit's ptxas; from Triton 3.6 on TRITON_PTXAS_BLACKWELL_PATH, for "
+            "the first has no effect on new GPUs any more. Or a newer Triton with its torch.",
+            avoid="CUDA_HOME and PATH are not read by Triton: changing them does nothing here.",
+            sources=("triton 3.0 to 3.9, backends/nvidia/compiler.py", "each wheel's ptxas --version"),
+        ),
+    ),
+    Cause(
+        id="kernel-image-missing",
+        title="a prebuilt kernel has no code for this GPU",
+        handling="advise",
+        rank=60,
+        summary="A prebuilt library holds no code for this GPU.",
+        advice="Install builds of torch and the kernel packages that name this GPU's architecture; no compiler on this "
+        "machine changes a wheel.",
+        judge=_no_image,
+        signatures=(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU, _TORCH_WARNING, _GPU_TOO_OLD, *EMPTY_ARCHS),
+        page=Page(
+            meaning="A wheel holds machine code for a list of GPUs. This one isn't on it, and there is no PTX that the "
+            "driver could translate.",
+            origin="A GPU newer than the wheel (an RTX 50 with a torch built for CUDA 12.6), one older than the wheel "
+            "supports (V100 with CUDA 13 builds), or an extension that was built elsewhere for one GPU only.",
+            recognised="`no kernel image is available for execution on the device`; torch warns earlier that the GPU "
+            "`is not compatible with the current PyTorch installation` and lists what is.",
+            mending="A build for the right CUDA: `python -c 'import torch; print(torch.cuda.get_arch_list())'` must "
+            "name the GPU. The same for flash-attn, sgl-kernel, vLLM.",
+            avoid="A new toolkit, driver or CUDA_HOME changes nothing about code that is already built. Only a module "
+            "in a JIT cache is built here; remedy tells the two apart.",
+            sources=("CUDA C++ Programming Guide, binary compatibility",),
+        ),
+    ),
+)

@@ -1,0 +1,291 @@
+"""A toolkit that is misnamed, mixed or incomplete."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remedy.causes import reading, rules
+from remedy.causes.case import Case, Hit, claim_from
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.shared import (
+    BUILD_FAILED,
+    INSUFFICIENT_DRIVER,
+    JIT_AT_WORK,
+    NINJA_127,
+    NVCC_MISSING,
+    NVCC_RUN,
+    SHELL_NOT_FOUND,
+)
+from remedy.causes.types import Evidence
+
+# --- cuda-home-invalid --------------------------------------------------------------------------------------------
+
+_NO_DIRECTORY: Final = Signature(
+    "CUDA", r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}(?:does(?:n't| not) exist|is not a (?:valid )?director|not a valid|is invalid)"
+)
+_CICC: Final = Signature("cicc", r"(?:cicc|cudafe\+\+|fatbinary): (?:command )?not found|cicc['\"]?: No such file")
+_NO_OBJECT: Final = Signature(
+    ".o", r"(?:cannot find|error:) (?P<object>\S*(?:cuda_?\d*|\.cuda)\.o)(?:\b|: No such)", weak=True
+)
+_NVCC_SILENT: Final = Signature("NVCC:", r"^\s*NVCC:\s*(?:None|N/A|Not Available)?\s*$", weak=True)
+
+
+def _home_invalid(case: Case, cause: Cause) -> Claim | None:
+    lines: list[Hit] = []
+    facts: list[Evidence] = []
+    for hit in reading.missing_programs(case):
+        fault = reading.invalid_root(case, reading.root_of(hit.groups.get("program") or hit.groups.get("nvcc", "")))
+        if fault:
+            lines.append(hit)
+            facts.append(case.fact(fault, "CUDA_HOME"))
+    if lines:
+        return claim_from(tuple(lines), tuple(facts[:1]))
+    said = case.hits(_NO_DIRECTORY, _CICC)
+    if said:
+        return claim_from(said)
+    failed = case.hits(*BUILD_FAILED)
+    if failed and case.has(_NO_OBJECT):
+        return claim_from(case.hits(_NO_OBJECT), certainty="likely")
+    if failed and case.has(_NVCC_SILENT):
+        text = "CUDA_HOME is set, and the nvcc below it names no release"
+        return claim_from(case.hits(_NVCC_SILENT), (case.fact(text, "CUDA_HOME"),), certainty="likely")
+    return _misspelt(case, failed + case.hits(NVCC_RUN))
+
+
+def _misspelt(case: Case, failed: tuple[Hit, ...]) -> Claim | None:
+    """A root whose spelling can't work, where the log shows a build."""
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        value = case.variable(name)
+        fault = rules.root_fault(value)
+        if fault and failed:
+            return claim_from(failed[:2], (case.fact(f"{name}={value}: {fault}", name),), weight=Weight.DECISIVE)
+    return None
+
+
+# --- toolkit-mixed ------------------------------------------------------------------------------------------------
+
+_INCOMPATIBLE: Final = Signature("CUDA compiler and CUDA toolkit headers are incompatible")
+_OTHER_CUDART: Final = Signature("is defined in CUDA", r"cuda_runtime|redefinition of .*cuda", weak=True)
+
+
+def _mixed(case: Case, cause: Cause) -> Claim | None:
+    differ = rules.headers_differ(case.facts)
+    facts = (case.fact(differ, "nvcc"),) if differ else ()
+    hits = case.hits(_INCOMPATIBLE)
+    if hits:
+        return claim_from(hits, facts)
+    failed = case.hits(*BUILD_FAILED)
+    return claim_from(failed, facts, certainty="likely", weight=Weight.DECISIVE) if failed and facts else None
+
+
+# --- cuda-headers-missing -----------------------------------------------------------------------------------------
+
+# gcc and EDG put the header between colons or quotes; the words around it are translated, the header is not.
+_HEADERS: Final = (
+    r"(?P<header>(?:cu(?:rand|blas|sparse|solver|fft|da|dnn)\w*|nvrtc|nvToolsExt\w*|nvml|nccl|vector_types|nvJitLink"
+    r"|nvPTXCompiler|cooperative_groups|device_launch_parameters|driver_types|host_config|texture_fetch_functions)"
+    r"(?:\.h|\.hpp|\.cuh)|(?:cub|thrust|nv|cuda/std|cuda|crt|nvtx3|cooperative_groups|mma)/[\w./]+|nv/target|cuda/std/\w+)"
+)
+_HEADER_MISSING: Final = (
+    Signature(":", r":\d+:\d+: .{2,30}[:：] ?'?" + _HEADERS + r"'?(?:[:：]| file not found)"),
+    Signature("fatal error: ", r"fatal error: '?" + _HEADERS + r"'?(?:: No such| file not found)"),
+    Signature("cannot open source file", r"cannot open source file \"" + _HEADERS + r"\""),
+    Signature("ould not find", r"[Cc]ould not find (?:the )?(?:header )?['\"]?" + _HEADERS),
+)
+
+
+def _headers_missing(case: Case, cause: Cause) -> Claim | None:
+    nvcc = reading.nvcc_version(case)
+    hits = tuple(
+        hit
+        for hit in case.hits(*_HEADER_MISSING)
+        if not (hit.groups["header"] == "cuda_fp8.h" and nvcc and nvcc < (11, 8))
+        and not (hit.groups["header"] in ("cuda_fp4.h", "cuda_fp6.h") and nvcc and nvcc < (12, 8))
+    )
+    return claim_from(hits)
+
+
+# --- cuda-library-not-linkable ------------------------------------------------------------------------------------
+
+_LIBRARY: Final = r"-l:?(?P<library>cudart\w*|cudadevrt|cuda|cublas\w*|nvrtc\w*|curand\w*|cusparse\w*|cusolver\w*|nvJitLink\w*)(?![\w.])"
+_LINKER: Final = Signature("ld", r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)?: .*" + _LIBRARY)
+_NOT_LINKED: Final = Signature("-lcud", r"cannot find " + _LIBRARY)
+_STUBS: Final = Signature("stubs", r"-L\S*stubs", weak=True)
+_INCOMPATIBLE_LIBRARY: Final = Signature("skipping incompatible", r"libcud\w+\.so")
+_UNRESOLVED: Final = Signature("undefined reference to", r"undefined reference to [`'‘]_*(?P<symbol>cu(?:da)?[A-Z_]\w+)")
+_INVALID_HANDLE: Final = Signature("nvalid resource handle", weak=True)
+
+
+def driver_library_unlinked(case: Case) -> tuple[Hit, ...]:
+    """``cannot find -lcuda`` where no toolkit's stub was asked for: Triton's own link line wants the driver's library,
+    and that is libcuda-missing."""
+    hits = case.hits(_LINKER, _NOT_LINKED)
+    driver_only = all(hit.groups.get("library") == "cuda" for hit in hits)
+    return hits if driver_only and not case.has(_STUBS, *JIT_AT_WORK) else ()
+
+
+def _not_linkable(case: Case, cause: Cause) -> Claim | None:
+    hits = case.hits(_LINKER, _NOT_LINKED, _INCOMPATIBLE_LIBRARY, _UNRESOLVED)
+    if hits:
+        return None if hits == driver_library_unlinked(case) else claim_from(hits)
+    linked, torch = case.facts.linked_cudart, case.facts.torch_cuda
+    major = reading.library_major(linked) if linked else None
+    if major and torch and major != torch[0]:
+        text = f"a cached module is linked with CUDA {major}'s runtime, torch is built for CUDA {rules.dotted(torch)}"
+        wrong = case.hits(_INVALID_HANDLE, INSUFFICIENT_DRIVER)
+        return claim_from(wrong, (case.fact(text, "linked_cudart"),), weight=Weight.DECISIVE if wrong else None)
+    return None
+
+
+# --- glibc-too-new ------------------------------------------------------------------------------------------------
+
+_REDECLARED: Final = (
+    Signature("previous function", r"previous function \"(?:cospi|sinpi|rsqrt)f?\""),
+    Signature("specification is incompatible", r"incompatible with that of previous function \"(?:cospi|sinpi|rsqrt)f?\""),
+    Signature("pi(", r"(?:mathcalls|math_functions)\S*\(?\d*\)?.*\b(?:cospi|sinpi|rsqrt)f?\("),
+    Signature("__THROW", r"(?:cospi|sinpi|rsqrt)f?\b.*(?:noexcept|exception spec)"),
+)
+_REDECLARED_WEAK: Final = Signature("exception specification is incompatible", weak=True)
+
+
+def _glibc(case: Case, cause: Cause) -> Claim | None:
+    text = rules.glibc_conflicts(case.facts)
+    facts = (case.fact(text, "os"),) if text else ()
+    hits = case.hits(*_REDECLARED)
+    if hits:
+        return claim_from(hits, facts)
+    weak = case.hits(_REDECLARED_WEAK)
+    return claim_from(weak, facts, certainty="likely", weight=Weight.DECISIVE) if weak else None
+
+
+CAUSES: Final = (
+    Cause(
+        id="cuda-home-invalid",
+        title="CUDA_HOME or CUDA_PATH names no usable toolkit",
+        handling="mend",
+        toolchain=True,
+        rank=40,
+        summary="CUDA_HOME or CUDA_PATH is malformed, missing, or names something that is no toolkit.",
+        advice="`remedy show {unit}` tells where the variable is set; `remedy fix {unit}` sets it right.",
+        judge=_home_invalid,
+        signatures=(
+            _NO_DIRECTORY, _CICC, _NO_OBJECT, _NVCC_SILENT, SHELL_NOT_FOUND, NVCC_MISSING, NVCC_RUN, NINJA_127,
+            *BUILD_FAILED,
+        ),  # fmt: skip
+        page=Page(
+            meaning="The libraries take CUDA_HOME (else CUDA_PATH) unchecked and run $CUDA_HOME/bin/nvcc, include "
+            "$CUDA_HOME/include, link from $CUDA_HOME/lib64. What it names is not a complete toolkit.",
+            origin="It was built like PATH, so a colon stands at an end (`:/usr/local/cuda-12.8`); it holds a `$VAR` or "
+            "`~` that systemd doesn't expand; the versioned folder was removed by an upgrade; it is /usr, a bin folder, "
+            "or a wheel's folder that has no nvcc; or someone set it to /dev/null to trick one library.",
+            recognised="The path in the failing line shows it: `/bin/sh: 1: :/usr/local/cuda-12.8/bin/nvcc: not found`, "
+            "`Not a directory: '/dev/null/bin/nvcc'`, `cicc: not found` (a compiler without its parts).",
+            mending="remedy writes the versioned root of one toolkit that suits all libraries, in the place that wins "
+            "(a later EnvironmentFile= would override an Environment= line), together with PATH and CUDA_PATH.",
+            avoid="Pointing it at nothing, so that one library falls back to torch's version, breaks the others. "
+            "/usr/local/cuda is a link that moves with the next package.",
+            sources=("flashinfer 0.4 to 0.7, jit/cpp_ext.py, get_cuda_path", "systemd.exec(5), Environment="),
+        ),
+    ),
+    Cause(
+        id="toolkit-mixed",
+        title="compiler and headers are of different CUDA releases",
+        handling="mend",
+        toolchain=True,
+        rank=42,
+        summary="nvcc and the CUDA headers or libraries that it uses come from different CUDA releases.",
+        advice="`remedy toolkits` shows which; `remedy fix {unit}` points everything to one complete toolkit.",
+        judge=_mixed,
+        signatures=(_INCOMPATIBLE, *BUILD_FAILED),
+        page=Page(
+            meaning="A toolkit's parts are made for one another. nvcc of 13.3 with runtime headers of 13.0 stops at the "
+            "first file that includes libcu++.",
+            origin="pip installs the newest nvidia-cuda-nvcc beside the runtime that torch pins, since the packages "
+            "don't name one another's versions; an include path of another toolkit stands in CPATH; a conda "
+            "environment's headers are found before the system's.",
+            recognised="`CUDA compiler and CUDA toolkit headers are incompatible`, or CUDA_VERSION in cuda.h differs "
+            "from what nvcc says.",
+            mending="One toolkit of one release for compiler, headers and link libraries; CPATH and LD_LIBRARY_PATH "
+            "entries of the other removed from the unit.",
+            avoid="The macro that switches the check off leaves a module that may compute wrongly.",
+            sources=("CCCL 2.8 and 3, cuda/std/__internal/cuda_toolkit.h",),
+        ),
+    ),
+    Cause(
+        id="cuda-headers-missing",
+        title="the toolkit lacks a header that the build needs",
+        handling="mend",
+        toolchain=True,
+        rank=50,
+        summary="The toolkit has no {header}, which this build includes.||The toolkit lacks a header that this build "
+        "includes.",
+        advice="`remedy fix {unit}` installs the development package that brings it.",
+        judge=_headers_missing,
+        signatures=(*_HEADER_MISSING, NVCC_RUN),
+        page=Page(
+            meaning="nvcc ran, and a CUDA header was not in the toolkit. Each library of CUDA has a development package "
+            "of its own; the compiler's package brings none of them.",
+            origin="Only cuda-nvcc-X-Y was installed, or cuda-minimal-build, or a conda nvcc: no cuRAND, cuBLAS, "
+            "cuSPARSE or NVRTC headers.",
+            recognised="`fatal error: curand_kernel.h: No such file or directory`, in whatever language the compiler "
+            "speaks: the header's name is never translated. Headers of the library's own downloads "
+            "(BatchedGemmEnums.h) mean artifact-download-failed; Python.h means python-headers-missing.",
+            mending="The packages by header: curand*.h from libcurand-dev-X-Y, cublas*.h from libcublas-dev-X-Y, "
+            "cusparse.h, cusolver*.h likewise, nvrtc.h from cuda-nvrtc-dev-X-Y, cuda_runtime.h and cuda.h from "
+            "cuda-cudart-dev-X-Y, cub/ and thrust/ from cuda-cccl-X-Y; all of the nvcc's own release.",
+            avoid="Don't add another toolkit's include folder to CPATH: that mixes releases.",
+            sources=("flashinfer csrc/, its includes", "NVIDIA's apt repository, package contents"),
+        ),
+    ),
+    Cause(
+        id="cuda-library-not-linkable",
+        title="the linker finds no libcudart or libcuda, or a wrong one",
+        handling="mend",
+        toolchain=True,
+        rank=52,
+        summary="The linker finds no suitable {library} in the toolkit.||The linker finds no suitable CUDA library.",
+        advice="`remedy fix {unit}` completes the toolkit or takes one that can be linked.",
+        judge=_not_linkable,
+        signatures=(
+            _LINKER, _NOT_LINKED, _STUBS, _INCOMPATIBLE_LIBRARY, _UNRESOLVED, _INVALID_HANDLE, INSUFFICIENT_DRIVER,
+            *JIT_AT_WORK,
+        ),  # fmt: skip
+        page=Page(
+            meaning="The kernels compiled; making a shared object of them failed, or gave one that is linked with "
+            "another CUDA's runtime than torch's.",
+            origin="Build lines say -L$CUDA_HOME/lib64 -L$CUDA_HOME/lib64/stubs -lcudart -lcuda. Wheels have neither "
+            "lib64 nor an unversioned libcudart.so nor a stub libcuda.so; conda keeps them elsewhere; in Debian's own "
+            "layout there is no lib64.",
+            recognised="`cannot find -lcudart` from ld in any language; or the module loads and fails with `invalid "
+            "resource handle` or `driver version is insufficient` although the driver is fine: its NEEDED entry names "
+            "the other major.",
+            mending="The development packages of the runtime and of the driver's stub, or a complete toolkit; modules "
+            "linked with the wrong runtime are moved aside.",
+            avoid="Symlinks made by hand inside site-packages are lost with the next pip upgrade.",
+            sources=("flashinfer 0.4 to 0.7, jit/cpp_ext.py", "apache-tvm-ffi 0.1, cpp/extension.py", "ld(1)"),
+        ),
+    ),
+    Cause(
+        id="glibc-too-new",
+        title="this C library is too new for the toolkit",
+        handling="mend",
+        toolchain=True,
+        rank=46,
+        summary="glibc 2.41 and later declare cospi, sinpi and rsqrt otherwise than CUDA's headers up to 12.9: no .cu "
+        "file compiles, whatever gcc is used.",
+        advice="`remedy fix {unit}` brings a toolkit of CUDA 13 or later.",
+        judge=_glibc,
+        signatures=(*_REDECLARED, _REDECLARED_WEAK),
+        page=Page(
+            meaning="Both the C library and CUDA's crt/math_functions.h declare cospi, sinpi and rsqrt. Since glibc "
+            "2.41 the declarations differ in their exception specification, and nvcc stops.",
+            origin="Debian 13, Ubuntu 25.04, Fedora 42 and rolling distributions with a CUDA 12 toolkit.",
+            recognised="`exception specification is incompatible with that of previous function \"cospi\"` in "
+            "bits/mathcalls.h.",
+            mending="A CUDA 13 toolkit. Nothing in the unit can mend it.",
+            avoid="Another gcc doesn't help: the conflict is between two headers. Patching math_functions.h is undone "
+            "by the next package.",
+            sources=("glibc 2.41 NEWS", "CUDA 12.9 and 13.0, crt/math_functions.h"),
+        ),
+    ),
+)

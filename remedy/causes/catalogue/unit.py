@@ -1,0 +1,263 @@
+"""What systemd itself refuses, before the service's program gets to run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remedy.causes.case import Case, by_signatures, claim_from
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.types import Evidence
+
+_EXEC_STEP: Final = Signature("Failed at step EXEC spawning", r"spawning (?P<program>\S+?): ")
+_EXEC_UNABLE: Final = Signature("Unable to locate executable", r"executable '(?P<program>[^']+)'")
+_EXEC_STATUS: Final = Signature("203/EXEC")
+_EXEC_OLD: Final = Signature(": Failed to execute ", r"Failed to execute (?P<program>/\S+?): ")
+_EXEC_FORMAT: Final = Signature("xec format error", r"(?:(?P<program>/\S+): )?(?:[Ee]xec format error)")
+_INTERPRETER: Final = Signature("bad interpreter", r"(?P<program>/\S+): .*bad interpreter")
+_NO_COMMAND: Final = Signature(
+    "not found", r"(?:bash|/bin/sh|sh|\.sh|exec|env)\S*: (?:line )?(?:\d+: )*(?:exec: )?(?P<program>(?:[\w./-]*/)?(?:python[\d.]*|vllm|sglang|ollama|llama-server|uv|conda|lmdeploy|trtllm-serve|text-generation-launcher)): (?:command )?not found"
+)
+_ENV_NO_PROGRAM: Final = Signature("env: ", r"env: ['‘\"]?(?P<program>[\w./-]+)['’\"]?: No such file or directory")
+_IN_PATH: Final = Signature("executable file not found in $PATH", r'exec: "(?P<program>[^"]+)"')
+_STATUS_127: Final = Signature("status=12", r"code=exited, status=12[67]\b", weak=True)
+
+_SHOW: Final = "systemctl cat {unit}"
+
+
+def _unit_environment(case: Case, cause: Cause) -> Claim | None:
+    """systemd's own warnings, unit/'s faults, and values whose ``$`` or ``~`` reached a program unexpanded."""
+    faults = tuple(
+        Evidence("fact", fault.text, str(fault.place))
+        for fault in case.faults
+        if fault.kind.startswith(("environment-", "invalid-assignment", "home-specifier"))
+        and fault.kind != "environment-file-missing"
+    )
+    warned = case.hits(*(s for s in cause.signatures if not s.weak))
+    literal = case.hits(_LITERAL_VARIABLE, _LITERAL_HOME)
+    unexpanded = tuple(
+        case.fact(f"{name}={value}: systemd does not expand $VAR or ~ in Environment=", name)
+        for name, value in sorted(case.facts.env.items())
+        if (value.startswith("~") or "$" in value) and name not in ("PS1",)
+    )
+    if literal and (unexpanded or faults or warned or case.facts.unit):
+        return claim_from(literal + warned, faults + unexpanded)
+    if warned:
+        return claim_from(warned, faults)
+    if case.variable("HOME") in ("unset", "") and case.has(_HOME_READ):
+        return claim_from(case.hits(_HOME_READ), (case.fact("HOME is not set", "HOME"),), certainty="likely")
+    if faults or (unexpanded and case.lines):
+        return claim_from((), faults + unexpanded, certainty="possible")
+    return None
+
+
+_LITERAL_VARIABLE: Final = Signature(
+    "$", r"(?:['\"‘: ]|^)(?P<value>\$\{?(?:HOME|USER|PATH|[A-Z][A-Z0-9_]*_HOME|VIRTUAL_ENV|CONDA_PREFIX)\}?[/:][^'\"’\s]*)", weak=True
+)
+_LITERAL_HOME: Final = Signature("~/", r"(?:No such file|not found|cannot|does not exist).*['\"‘ ](?P<value>~/[^'\"’\s]*)|(?P<value2>~/\S+): (?:not found|No such)", weak=True)
+_HOME_READ: Final = Signature("envconfig", r"envconfig\.\w+\(|HOME is not defined", weak=True)
+
+CAUSES: Final = (
+    Cause(
+        id="unit-invalid",
+        title="systemd can't load the unit",
+        handling="advise",
+        rank=10,
+        summary="systemd refuses the unit file: {why}||systemd refuses the unit file, so nothing is started.",
+        advice="Read the line that it names: `systemd-analyze verify {unit}`.",
+        signatures=(
+            Signature("bad unit file setting", r"(?P<unit>[\w@.-]+\.service) has a bad unit file setting"),
+            Signature("bad-setting", r"Loaded: bad-setting"),
+            Signature("lacks both ExecStart=", r"Service (?P<why>lacks both ExecStart= and ExecStop= setting)"),
+            Signature("has no ExecStart=", r"Service (?P<why>has no ExecStart= setting)"),
+            Signature("more than one ExecStart=", r"Service (?P<why>has more than one ExecStart= setting)"),
+            Signature("Neither a valid executable name nor an absolute path", r"(?P<why>Neither a valid .*)"),
+            Signature("xecutable path is not absolute", r"(?P<why>[Ee]xecutable path is not absolute.*)"),
+            Signature("Assignment outside of section", r"(?P<why>Assignment outside of section)"),
+            Signature("Invalid section header", r"(?P<why>Invalid section header.*)"),
+            Signature("Failed to load configuration: ", r"(?P<why>Failed to load configuration: .*)"),
+            Signature("Missing '='", r"(?P<why>Missing '=')"),
+            Signature("is masked", r"Unit (?:file )?(?P<unit>\S+\.service) is (?P<why>masked)"),
+            Signature("Unit configuration has fatal error", r"(?P<why>Unit configuration has fatal error)"),
+        ),
+        page=Page(
+            meaning="The service manager read the unit file and could not make a runnable service of it. No process was "
+            "started, so the service's own log holds nothing about this start.",
+            origin="A line is misspelt, stands outside a section, ExecStart= is missing, given twice in a service that "
+            "is not Type=oneshot, or names a program by a relative path; or the unit is masked, that is, its name is a "
+            "link to /dev/null. An edit that was saved half is the usual origin.",
+            recognised="PID 1 says so in its own journal lines about the unit (`bad unit file setting`, `lacks both "
+            "ExecStart= and ExecStop=`), and `systemctl status` shows `Loaded: bad-setting` or `masked`.",
+            mending="`systemd-analyze verify UNIT` names file and line. Correct the line, then `systemctl "
+            "daemon-reload`. A masked unit is freed with `systemctl unmask UNIT`, once you know why it was masked.",
+            avoid="Don't look for the fault in the service's program or its CUDA toolkit: neither was reached.",
+            sources=("systemd.unit(5)", "systemd.service(5), ExecStart=", "systemd-analyze(1), verify"),
+        ),
+    ),
+    Cause(
+        id="environment-file-missing",
+        title="an EnvironmentFile= is not there",
+        handling="advise",
+        rank=11,
+        summary="A file named in EnvironmentFile= does not exist, so systemd starts nothing.",
+        advice="Create the file, or write `EnvironmentFile=-/path` if it may be absent: `" + _SHOW + "`.",
+        signatures=(
+            Signature("Failed to load environment files"),
+            Signature("Failed to open environment file", r"environment file '?(?P<path>[^':]+)"),
+        ),
+        page=Page(
+            meaning="EnvironmentFile= names a file that must be read before the program starts, and it is not there or "
+            "can't be read. systemd gives up at once; the result is called `resources`.",
+            origin="The file was never deployed, lies on a file system that is mounted later, or was removed with a "
+            "package. A `-` before the path would have made it optional.",
+            recognised="`Failed to load environment files` from PID 1, then `Failed to run 'start' task` and `Failed "
+            "with result 'resources'`; or the unit names a file that this machine doesn't have.",
+            mending="Put the file where the unit expects it. Where its absence is fine, prefix the path with `-`. Where "
+            "it lies on another file system, add RequiresMountsFor= with its path.",
+            avoid="Don't make it optional blindly: a service that starts without its CUDA_HOME or token fails later and "
+            "less clearly.",
+            sources=("systemd.exec(5), EnvironmentFile=",),
+        ),
+    ),
+    Cause(
+        id="user-unknown",
+        title="the unit's user or group does not exist",
+        handling="advise",
+        rank=12,
+        summary="User= or Group= names an account that this machine doesn't know.",
+        advice="Create it (`useradd --system --home-dir /var/lib/NAME NAME`) or correct User=: `" + _SHOW + "`.",
+        signatures=(
+            Signature("217/USER"),
+            Signature("216/GROUP"),
+            Signature("Failed at step USER"),
+            Signature("Failed at step GROUP"),
+            Signature("Failed to determine user credentials"),
+            Signature("Failed to determine group credentials"),
+            Signature("Failed to resolve user", r"Failed to resolve user"),
+        ),
+        page=Page(
+            meaning="systemd changes to the unit's User= and Group= before it runs the program. The account could not "
+            "be found, so the program was not run.",
+            origin="The account was never created on this machine, is misspelt, or comes from a directory service that "
+            "is not up yet when the unit starts.",
+            recognised="Exit status 217/USER or 216/GROUP, and the line `Failed at step USER`. The text `No such "
+            "process` behind it is only how the C library words an unknown account.",
+            mending="Create the account or correct the name. For accounts from LDAP or SSSD order the unit with "
+            "After=nss-user-lookup.target. DynamicUser=yes needs no account at all.",
+            sources=("systemd.exec(5), User= and the table of exit codes",),
+        ),
+    ),
+    Cause(
+        id="working-directory-missing",
+        title="the unit's WorkingDirectory= is not there",
+        handling="advise",
+        rank=13,
+        summary="WorkingDirectory= can't be entered: it doesn't exist, or the service's user may not.",
+        advice="Create it for the service's user, or correct WorkingDirectory=: `" + _SHOW + "`.",
+        signatures=(
+            Signature("200/CHDIR"),
+            Signature("Failed at step CHDIR"),
+            Signature("Changing to the requested working directory failed"),
+        ),
+        page=Page(
+            meaning="systemd could not change into WorkingDirectory=, and ran nothing.",
+            origin="The directory was moved or removed, is on a file system that isn't mounted, or lies below a home "
+            "directory that the service's user may not enter. `~` alone is allowed; `~/sub` and `$HOME` are not.",
+            recognised="Exit status 200/CHDIR and the line `Changing to the requested working directory failed`.",
+            mending="Create the directory and give it to the service's user, or correct the path. A leading `-` lets "
+            "the unit start without it.",
+            sources=("systemd.exec(5), WorkingDirectory=",),
+        ),
+    ),
+    Cause(
+        id="exec-failed",
+        title="the program of ExecStart= can't be run",
+        handling="advise",
+        rank=14,
+        summary="`{program}` can't be run: it is missing, not executable, or its interpreter is.||The program of "
+        "ExecStart= can't be run: it is missing, not executable, or its interpreter is.",
+        advice="Look at it as the service's user would: `ls -l {program}; head -1 {program}`.||Look at the program: "
+        "`" + _SHOW + "`, then `ls -l` and `head -1` of its path.",
+        signatures=(
+            _EXEC_STEP, _EXEC_UNABLE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, _INTERPRETER, _NO_COMMAND,
+            _ENV_NO_PROGRAM, _IN_PATH, _STATUS_127,
+        ),  # fmt: skip
+        page=Page(
+            meaning="systemd forked, set everything up, and the kernel refused to execute the program (203/EXEC); or a "
+            "shell in ExecStart= reports that it can't find it (status 127, or 126 for one that is not executable).",
+            origin="The path is wrong, a virtual environment was rebuilt elsewhere, the file lost its execute bit or "
+            "lies on a noexec mount, a console script's first line names a Python that is gone, or the program is for "
+            "another architecture (`Exec format error`). Shells that work use a PATH which the unit doesn't have.",
+            recognised="`Failed at step EXEC spawning PATH`, `Unable to locate executable`, 203/EXEC. The step's line "
+            "decides; a bare 127 comes from the program itself and can mean a missing library as well.",
+            mending="Write the absolute path of the program in the right environment, e.g. the venv's own "
+            "`bin/python -m sglang.launch_server`. Reinstall a console script whose interpreter has moved.",
+            avoid="`Permission denied` here is no reason to run the service as root; it is a missing execute bit, a "
+            "noexec mount, or a directory above that the user can't enter.",
+            sources=("systemd.exec(5), process exit codes", "systemd.service(5), command lines"),
+        ),
+    ),
+    Cause(
+        id="unit-environment",
+        title="the unit's environment lines don't say what was meant",
+        handling="mend",
+        rank=15,
+        summary="systemd does not read the unit's environment lines as they were meant: {assignment}||systemd does not "
+        "read the unit's environment lines as they were meant.",
+        advice="Compare what was written with what is set: `remedy show {unit}`.",
+        judge=_unit_environment,
+        signatures=(
+            Signature("nvalid environment assignment", r"nvalid environment assignment,? ?(?:ignoring: )?'?(?P<assignment>[^']*(?:'[^']*'[^']*)?)"),
+            Signature("EnvironmentFile= path is not absolute"),
+            Signature("path is not absolute, ignoring", r"path is not absolute, ignoring: (?P<assignment>.*)"),
+            Signature("Invalid syntax, ignoring: ", r"Invalid syntax, ignoring: (?P<assignment>.*)"),
+            Signature("HOME is not defined", r"\$HOME is not defined"),
+            _LITERAL_VARIABLE, _LITERAL_HOME, _HOME_READ,
+        ),  # fmt: skip
+        page=Page(
+            meaning="A variable reaches the program with another value than its author meant, or not at all.",
+            origin="Environment= and EnvironmentFile= look like shell and are not. `$VAR` and `~` are taken literally; "
+            "`export` in a file makes the line invalid; a value with blanks must be quoted as a whole, "
+            "`\"NAME=a b\"`, not `NAME=\"a\"b`; a relative EnvironmentFile= path is ignored; a later file overrides an "
+            "earlier line, and any EnvironmentFile= overrides every Environment=. A system service has no login: HOME "
+            "is set only with User=, and nothing reads .bashrc.",
+            recognised="PID 1 warns when it loads the unit (`Invalid environment assignment, ignoring`), not when it "
+            "starts it, so the lines stand in its own journal at the time of the last daemon-reload. remedy also reads "
+            "the unit's text, and the values that the program really got.",
+            mending="remedy rewrites the line: absolute paths in place of `$HOME` and `~`, systemd's quoting, no "
+            "`export`. Specifiers work where variables don't: `%h` is the home of the *manager's* user, so in a "
+            "system unit it is /root whatever User= says.",
+            avoid="Don't wrap ExecStart= in `bash -lc` to get a login environment: the unit then depends on files that "
+            "anyone edits.",
+            sources=("systemd.exec(5), Environment= and EnvironmentFile=", "systemd.unit(5), specifiers"),
+        ),
+    ),
+    Cause(
+        id="start-limit-hit",
+        title="earlier failures used up the starts",
+        handling="advise",
+        rank=980,
+        summary="systemd refuses another start because the ones before failed too quickly; this is a consequence only.",
+        advice="Mend what made the first start fail, then `systemctl reset-failed {unit} && systemctl start {unit}`.",
+        signatures=(
+            Signature("Start request repeated too quickly"),
+            Signature("start-limit-hit"),
+            Signature("start request repeated too quickly"),
+        ),
+        judge=lambda case, cause: (
+            claim_from(case.hits(*cause.signatures), weight=Weight.NOTED) or by_signatures(case, cause)
+        ),
+        page=Page(
+            meaning="The unit was started more often than StartLimitBurst= allows within StartLimitIntervalSec=. From "
+            "then on systemd doesn't even try.",
+            origin="With Restart= a service that dies within seconds uses up its starts in less than a minute. The "
+            "last lines of the journal are then about the limit, and the cause stands many lines up.",
+            recognised="`Start request repeated too quickly` or the result `start-limit-hit`. remedy never takes it for "
+            "the root while any earlier line says more.",
+            mending="`remedy fix` clears the counter (`systemctl reset-failed`) as part of the restart, after the root "
+            "is mended.",
+            avoid="Raising the limit or setting it to 0 turns a failing service into one that fails for ever and fills "
+            "the journal.",
+            sources=("systemd.unit(5), StartLimitIntervalSec=",),
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""The diagnosis of a live unit: the same judges, fed from a snapshot."""

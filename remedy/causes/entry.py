@@ -1,0 +1,88 @@
+"""What a cause consists of: the one place that knows everything about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Literal
+
+from remedy.causes.types import Certainty, Evidence
+
+if TYPE_CHECKING:
+    from remedy.causes.case import Case
+
+Handling = Literal["mend", "advise", "none"]
+
+
+class Weight(IntEnum):
+    """How much a claim rests on; decides before causal rank does which claim is the root."""
+
+    #: A line that other faults write too, with nothing against it.
+    HINT = 1
+    #: A telling line that the program logged as a warning and went past, or facts without a failing line.
+    NOTED = 2
+    #: A line that only this cause writes, or an ambiguous one that facts decide.
+    DECISIVE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A line that a program writes. ``anchor`` is a literal that every such line holds (the cheap first test);
+    ``pattern`` a regular expression searched in the line without its prefixes, empty where the anchor alone tells.
+    ``weak`` marks a line that other faults produce too: it never names a cause by itself.
+    """
+
+    anchor: str
+    pattern: str = ""
+    weak: bool = False
+    library: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A cause's case for itself. ``summary`` empty means the cause's own sentence; ``toolchain`` None likewise."""
+
+    weight: Weight
+    certainty: Certainty
+    evidence: tuple[Evidence, ...] = ()
+    summary: str = ""
+    advice: str = ""
+    libraries: tuple[str, ...] = ()
+    toolchain: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The text of ``remedy explain ID``: paragraphs, wrapped when shown. ``sources`` name man pages and libraries."""
+
+    meaning: str
+    origin: str
+    recognised: str
+    mending: str
+    avoid: str = ""
+    sources: tuple[str, ...] = ()
+
+
+Judge = Callable[["Case", "Cause"], Claim | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One cause. ``rank`` orders causally: what breaks earlier, and so explains more, is lower.
+
+    ``summary`` is one sentence; ``advice`` the one next step; both may hold ``{names}`` of groups that a signature
+    captures, and fall back to the text after ``||`` when none was captured. ``judge`` decides; without one, the
+    signatures do.
+    """
+
+    id: str
+    title: str
+    handling: Handling
+    rank: int
+    summary: str
+    advice: str
+    page: Page
+    toolchain: bool = False
+    signatures: tuple[Signature, ...] = field(default=())
+    judge: Judge | None = None

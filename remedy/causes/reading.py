@@ -1,0 +1,95 @@
+"""Readings of a case that several causes share: which nvcc was run, what a refused target means."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from remedy.causes import rules
+from remedy.causes.case import Case, Hit
+from remedy.causes.shared import NINJA_127, NVCC_MISSING, NVCC_RELEASE, NVCC_RUN, SHELL_NOT_FOUND
+from remedy.facts.types import Version
+from remedy.jit import tables
+
+Reading = Literal["old", "new", "list"]
+
+
+def version_in_path(path: str) -> Version | None:
+    """The release in a toolkit's path: /usr/local/cuda-12.8/bin/nvcc is (12, 8)."""
+    found = re.search(r"cuda[-_/](\d{1,2})\.(\d{1,2})(?!\d)", path)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def nvcc_version(case: Case) -> Version | None:
+    """The release of the nvcc that the build ran: its path in the log speaks before the facts, which may come from
+    another shell; its own version line last."""
+    for hit in case.hits(NVCC_RUN):
+        found = version_in_path(hit.groups.get("nvcc", ""))
+        if found:
+            return found
+    if case.facts.nvcc:
+        return case.facts.nvcc[:2]
+    for hit in case.hits(NVCC_RELEASE):
+        return tuple(int(part) for part in hit.groups["release"].split("."))
+    return None
+
+
+def target(hit: Hit, case: Case) -> Reading:
+    """Why nvcc or ptxas refused a target: the compiler is older than it, no longer knows it, or the list that named
+    it is wrong for this GPU."""
+    arch = hit.groups.get("arch", "")
+    parsed = tables.parsed(arch)
+    if parsed is None:
+        return "list"
+    cc, suffix = parsed
+    sm, nvcc = case.facts.sm, nvcc_version(case)
+    if cc < (5, 0):
+        return "list" if sm and sm >= (5, 0) else "new"
+    if tables.nvcc_minimum(cc) is not None and tables.nvcc_minimum(cc, suffix) is None:
+        return "list"
+    if cc < (7, 5):
+        return "list" if sm and sm >= (7, 5) else "new"
+    if cc == (10, 1) and nvcc and nvcc >= (13, 0):
+        return "list"
+    if sm and sm[0] != cc[0]:
+        return "list"
+    return "old"
+
+
+def missing_programs(case: Case) -> tuple[Hit, ...]:
+    """Lines that say which nvcc could not be started; status 127 behind an nvcc command says it as well."""
+    named = case.hits(SHELL_NOT_FOUND, NVCC_MISSING)
+    if named:
+        return named
+    if case.has(NINJA_127):
+        return tuple(hit for hit in case.hits(NVCC_RUN))[:1]
+    return ()
+
+
+def root_of(program: str) -> str:
+    """The toolkit root that a path to nvcc was made of; empty for a bare ``nvcc``."""
+    return program.removesuffix("/nvcc").removesuffix("/bin") if "/" in program else ""
+
+
+def wanted_root(case: Case) -> str | None:
+    """The toolkit root that the environment asks for."""
+    return case.variable("CUDA_HOME") or case.variable("CUDA_PATH")
+
+
+def invalid_root(case: Case, root: str) -> str | None:
+    """Why a root without nvcc is the variable's fault: its spelling, or that the variable names no toolkit."""
+    fault = rules.root_fault(root)
+    if fault:
+        return f"CUDA_HOME is {root!r}: {fault}"
+    wanted = {case.facts.env.get(name, "").rstrip("/") for name in ("CUDA_HOME", "CUDA_PATH")} - {""}
+    if root.rstrip("/") in wanted:
+        return f"CUDA_HOME is {root!r}, and no nvcc is there"
+    if root == "/usr" or "/site-packages/nvidia/" in root or "/dist-packages/nvidia/" in root:
+        return f"{root} is no toolkit root"
+    return None
+
+
+def library_major(name: str) -> int | None:
+    """The major of a library's file name: libcudart.so.12 is 12."""
+    found = re.search(r"\.so\.(\d+)", name) or re.search(r"(\d{2})", name)
+    return int(found[1]) if found else None

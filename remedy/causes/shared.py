@@ -1,0 +1,103 @@
+"""Lines that more than one cause has an opinion on: the same words, opposite mends."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from remedy.causes.entry import Signature
+
+# FlashInfer, flashinfer/jit/core.py and compilation_context.py: the set of target architectures is empty.
+EMPTY_ARCHS: Final = (
+    Signature("sm75", r"FlashInfer requires (?:GPUs with )?sm75", weak=True, library="flashinfer"),
+    Signature(
+        "No supported CUDA architectures found for major",
+        r"major versions \[(?P<majors>[\d, ]*)\]",
+        weak=True,
+        library="flashinfer",
+    ),
+)
+# FlashInfer 0.6.7 and later: the compiler's release is under the GPU's floor. A warning, swallowed by its caller.
+CUDA_FLOOR: Final = Signature(
+    "requires CUDA >=", r"SM ?(?P<cc>[\d.]+x?\+?) requires CUDA >= ?(?P<needed>\d+\.\d+)", library="flashinfer"
+)
+# nvcc's refusal of a target.
+UNSUPPORTED_ARCH: Final = Signature(
+    "nsupported gpu architecture", r"nsupported gpu architecture '?(?:compute|sm|lto)_(?P<arch>[\w.+-]+)'?"
+)
+UNDEFINED_VALUE: Final = Signature(
+    "is not defined for option",
+    r"Value '(?:sm|compute)_(?P<arch>\w+)' is not defined for option '(?P<option>[\w-]+)'",
+)
+# A run of nvcc as ninja and tracebacks print it: the compiler in use, and what it was asked for.
+NVCC_RUN: Final = Signature(
+    "nvcc", r"(?:^|[\s'\"\[,=])(?P<nvcc>[^\s'\",\[\]]*/bin/nvcc)(?=[\s'\",\]]|$)(?:(?!.*not found)|.*)", weak=True
+)
+NVCC_RELEASE: Final = Signature("release", r"release (?P<release>\d+\.\d+), V\d+\.\d+", weak=True)
+# The program behind nvcc, ninja, a host compiler could not be started: the path tells which fault it is.
+SHELL_NOT_FOUND: Final = Signature(
+    "nvcc", r"(?:^|\bsh: (?:line )?\d+: |\bsh: )(?P<program>\S*nvcc): (?:command )?(?:not found|Permission denied|No such|.*未找到)"
+)
+NVCC_MISSING: Final = Signature(
+    "nvcc",
+    r"(?:No such file or directory|Not a directory|Permission denied)[^\w/'\":$~]*: ?['\"](?P<program>[^'\"]*nvcc)['\"]",
+)
+NINJA_127: Final = Signature("127", r"(?:exit(?:ed)? (?:status|with status|code)[: ]+|code=)127\b", weak=True)
+# Wrappers: a build failed, nothing more.
+BUILD_FAILED: Final = (
+    Signature("ninja: build stopped", weak=True),
+    Signature("Ninja build failed", weak=True, library="flashinfer"),
+    Signature("'ninja'", r"Command '\['ninja'.*returned non-zero exit status", weak=True),
+    Signature("ninja exited with status", weak=True, library="tvm-ffi"),
+    Signature("Error building extension", weak=True, library="torch"),
+    Signature("FAILED: ", r"FAILED: (?:\[code=\d+\] )?\S+\.(?:o|so)\b", weak=True),
+    Signature("NVCC compilation failed", weak=True, library="deep_gemm"),
+)
+# Signs that a JIT build or a JIT-built module is at work in this log.
+JIT_AT_WORK: Final = (
+    Signature("flashinfer/jit", weak=True, library="flashinfer"),
+    Signature("cached_ops", weak=True, library="flashinfer"),
+    Signature("torch_extensions", weak=True, library="torch"),
+    Signature("tvm-ffi", weak=True, library="tvm-ffi"),
+    Signature("jit_kernel", weak=True, library="sglang"),
+    Signature("deep_gemm", weak=True, library="deep_gemm"),
+    Signature("cpp_extension.py", weak=True, library="torch"),
+    Signature("tilelang", weak=True, library="tilelang"),
+)
+TRITON_AT_WORK: Final = (
+    Signature("triton", weak=True, library="triton"),
+    Signature("inductor", weak=True, library="inductor"),
+    Signature("PTXASError", weak=True, library="triton"),
+)
+PERMISSION: Final = (
+    Signature("ermission denied", r"[Pp]ermission denied[^'\"/]{0,20}['\"]?(?P<path>[/~.][^'\",;]*[^'\",;:\s])?"),
+    Signature(": permission denied", r"(?P<path>/[^\s:'\"]+)['\"]?: permission denied"),
+)
+READ_ONLY: Final = Signature(
+    "ead-only file system", r"(?:(?P<path>/[^\s:'\"]+)['\"]?: )?[Rr]ead-only file system(?:[^'\"/]{0,20}['\"]?(?P<path2>/[^'\",;:\s]+))?"
+)
+NO_GPU: Final = (
+    Signature("No CUDA GPUs are available"),
+    Signature("no CUDA-capable device is detected"),
+    Signature("cudaErrorNoDevice"),
+    Signature("CUDA_ERROR_NO_DEVICE"),
+)
+UNSUPPORTED_PTX: Final = Signature(
+    "unsupported toolchain", r"PTX was compiled with an unsupported toolchain|unsupported toolchain"
+)
+UNSUPPORTED_PTX_CODE: Final = Signature("UnsupportedPtxVersion", weak=True)
+NO_KERNEL_IMAGE: Final = Signature("no kernel image is available")
+CACHED_ARCH: Final = Signature(
+    "cached_ops", r"flashinfer/(?:[\d.]+(?:post|rc|dev)?\d*/)?(?P<archs>\d{2,3}[af]?(?:_\d{2,3}[af]?)*)/cached_ops", weak=True
+)
+INSUFFICIENT_DRIVER: Final = Signature(
+    "driver version is insufficient", r"CUDA driver version is insufficient for CUDA runtime version"
+)
+# A .so that is not there, or is there and does not fit.
+SHARED_OBJECT: Final = Signature(
+    "cannot open shared object", r"(?P<lib>lib[\w+.-]*\.so[.\d]*|[\w.-]+\.so[.\d]*): cannot open shared object"
+)
+UNDEFINED_SYMBOL: Final = Signature("undefined symbol", r"undefined symbol: (?P<symbol>\w+)")
+OUT_OF_MEMORY_KILL: Final = Signature(
+    "Killed process", r"Killed process (?P<pid>\d+),? \((?P<victim>[^)]*)\)"
+)
+TIMED_OUT: Final = Signature("start operation timed out", r"(?P<unit>[\w@.:\\-]+\.service)?:? ?start operation timed out")
