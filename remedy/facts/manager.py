@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,30 +20,33 @@ _TIMEOUT = 5.0
 _ARCHITECTURES = {"x86_64": "x86-64", "aarch64": "arm64", "ppc64le": "ppc64-le"}
 
 
-def manager(view: View, runner: Runner, user: str | None = None) -> Manager:
-    """The manager that runs on the machine: the system's, or with ``user`` that user's own.
+def live_manager(view: View, runner: Runner, *, user: bool = False, owner: str | None = None) -> Manager:
+    """The manager that runs on the machine: the system's, or with ``user`` that of ``systemd --user``.
 
-    Where no manager answers (a container, no rights), what its files say. Raises UsageError for an unknown user.
+    ``owner`` is whose user manager it is, ourselves for None. Where no manager answers (a container, no rights), what
+    its files say. Raises UsageError for an unknown user.
     """
-    return read_manager(view, start_manager(runner, user).result(), user)
+    if user and owner is None:
+        owner = str(os.geteuid())
+    return read_manager(view, start_manager(runner, user=user).result(), owner)
 
 
-def start_manager(runner: Runner, user: str | None = None) -> Running:
+def start_manager(runner: Runner, *, user: bool = False) -> Running:
     """Start ``systemctl show-environment``: for callers that have other things to do meanwhile."""
-    scope = ("--user",) if user is not None else ()
+    scope = ("--user",) if user else ()
     argv = ("systemctl", *scope, "show-environment")
-    return runner.start(argv, timeout=_TIMEOUT, env=bus_environment(user is not None))
+    return runner.start(argv, timeout=_TIMEOUT, env=bus_environment(user))
 
 
-def read_manager(view: View, answer: Result, user: str | None = None) -> Manager:
+def read_manager(view: View, answer: Result, owner: str | None = None) -> Manager:
     """The manager, from the answer of ``start_manager`` and the machine's files."""
-    base = manager_from(view, user=user)
+    base = manager_from(view, user=owner)
     environment = parse_environment(answer.text) if answer.ok else base.environment
     places = base.environment_places
     # A variable that was set at run time (systemctl set-environment) is no longer the configuration's.
     same = {name: place for name, place in places.items() if environment.get(name) == base.environment[name]}
     # Only root may read the environment of PID 1.
-    own = parse_environ(text_of(view, "/proc/1/environ")) if user is None else {}
+    own = parse_environ(text_of(view, "/proc/1/environ")) if owner is None else {}
     machine = architecture(view)
     return replace(
         with_configuration(replace(base, process_environment=own), view) if own else base,
