@@ -6,7 +6,7 @@ import sys
 
 from remedy.causes.types import Diagnosis
 from remedy.errors import Exit, UsageError
-from remedy.road import Look, Machine, look, this_machine, tree
+from remedy.road import Look, look, seen_through, this_machine, tree
 
 
 def diagnose(unit: str, *, json: bool, root: str | None, snapshot: str | None, gpu_arch: str | None, user: bool) -> int:
@@ -40,34 +40,34 @@ def exit_code(diagnosis: Diagnosis) -> Exit:
 
 def replayed(unit: str, path: str, gpu_arch: str | None) -> Look:
     """The look that a snapshot file holds. Raises UsageError where it is none."""
-    from remedy.facts.recorded import ReplayRunner, ReplayView, read_recording
-    from remedy.unit.manager import manager_from
+    from remedy.facts.recorded import ReplayRunner, ReplayView
+    from remedy.facts.snapshot_file import load
 
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
     except OSError as error:
         raise UsageError(f"--snapshot {path}: {error.strerror}") from None
-    recording = read_recording(data, path)
-    view = ReplayView(recording)
-    machine = Machine(view, ReplayRunner(recording), manager_from(view))
+    recording = load(text, path)
+    machine = seen_through(ReplayView(recording), ReplayRunner(recording))
     return look(unit, machine, gpu_arch=gpu_arch or recording.about.get("gpu_arch") or None)
 
 
 def snapshot(unit: str, *, gpu_arch: str | None, user: bool) -> int:
     """Look at a unit and print all that was read for it, secrets removed."""
-    from remedy.facts.recorded import Recording, RecordingRunner, RecordingView, write_recording
+    from remedy.facts.files import Files
+    from remedy.facts.recorded import Recording, RecordingRunner, RecordingView
+    from remedy.facts.run import Programs
+    from remedy.facts.snapshot_file import dump
     from remedy.show.secrets import redact
 
-    machine = this_machine(user=user)
     recording = Recording(about={"unit": unit, "gpu_arch": gpu_arch or ""})
-    recorded = Machine(
-        RecordingView(machine.view, recording, redact),
-        RecordingRunner(machine.runner, recording, redact),
-        machine.manager,
+    view = Files()
+    recorded = seen_through(
+        RecordingView(view, recording, redact), RecordingRunner(Programs(view), recording, redact), user=user
     )
     look(unit, recorded, gpu_arch=gpu_arch)
-    sys.stdout.write(write_recording(recording))
+    sys.stdout.write(dump(recording))
     return Exit.DONE
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from remedy.causes.types import PartialFacts
 from remedy.cli.diagnose import exit_code
 from remedy.errors import Exit, UsageError
 
@@ -18,9 +19,8 @@ def explain(cause: str, *, facts: str | None, json: bool) -> int:
         print(page(cause))
         return Exit.DONE
     from remedy.causes.engine import explain as diagnose
-    from remedy.causes.facts_file import read_facts
 
-    known = read_facts(facts)
+    known = _known(facts)
     diagnosis = diagnose((line.decode("utf-8", "replace") for line in sys.stdin.buffer), known)
     if json:
         from json import dumps
@@ -34,3 +34,15 @@ def explain(cause: str, *, facts: str | None, json: bool) -> int:
 
         print(explained_text(diagnosis, width()))
     return exit_code(diagnosis)
+
+
+def _known(path: str | None) -> PartialFacts:
+    from remedy.causes.facts_file import load
+
+    if path is None:
+        return PartialFacts()
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return load(file.read(), path)
+    except OSError as error:
+        raise UsageError(f"--facts {path}: {error.strerror}") from None
