@@ -47,21 +47,9 @@ def this_machine(*, user: bool = False) -> Machine:
 
 def seen_through(view: View, runner: Runner, *, user: bool = False) -> Machine:
     """A running machine as a view and a runner show it: this one, recorded or replayed."""
-    from remedy.facts.manager import manager
+    from remedy.facts.manager import live_manager
 
-    return Machine(view, runner, manager(view, runner, _caller(view) if user else None))
-
-
-def _caller(view: View) -> str:
-    """The name of the user whose manager ``--user`` means."""
-    import os
-
-    from remedy.facts.accounts import account_of
-
-    found = account_of(view, str(os.getuid()))
-    if found is None:
-        raise UsageError(f"--user: the user id {os.getuid()} is not in /etc/passwd")
-    return found.name
+    return Machine(view, runner, live_manager(view, runner, user=user))
 
 
 def tree(root: str, *, systemd: int | None = None) -> Machine:
