@@ -37,18 +37,19 @@ class Demand:
         wanted = self.requirement
         name = f"CUDA {dotted(release)}"
         if wanted.nvcc_minimum and release < wanted.nvcc_minimum[:2]:
-            return f"{name} is older than {dotted(wanted.nvcc_minimum)}" + (
-                f": {wanted.reason}" if wanted.reason else ""
-            )
+            return f"{name} is too old: {wanted.reason or 'this GPU needs'} >= {dotted(wanted.nvcc_minimum)}"
+        why = self._machine_objection(release)
+        if why:
+            return why
         if wanted.nvcc_below and release >= wanted.nvcc_below[:2]:
-            return f"{name} is not below {dotted(wanted.nvcc_below)}, the first release that dropped this GPU"
+            return f"{name} no longer knows this GPU, the last that does is below {dotted(wanted.nvcc_below)}"
         unknown = sorted(target for target in wanted.targets if tables.knows(release, target) is False)
         if unknown:
             return f"{name} can't compile for {', '.join('sm_' + target for target in unknown)}"
         major = wanted.torch_major or (self.torch[0] if self.torch else None)
         if major and release[0] != major:
             return f"torch is built for CUDA {dotted(self.torch) if self.torch else major}, of another major release"
-        return self._machine_objection(release) or (self._gcc_objection(release) if host_compiler else None)
+        return self._gcc_objection(release) if host_compiler else None
 
     def _machine_objection(self, release: Version) -> str | None:
         offered = tables.driver_major(self.driver.library, self.driver.cuda) if self.driver else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -55,10 +56,10 @@ def choose(inputs: Inputs, requirement: Requirement) -> Choice:
 
 def _present(inputs: Inputs, demand: Demand, with_compiler: bool) -> Choice:
     """The best of the toolkits that are here."""
-    in_use = [resolution.toolkit for resolution in inputs.resolutions]
+    in_use = {inputs.view.realpath(one.toolkit) for one in inputs.resolutions if one.toolkit}
     fitting: list[Toolkit] = []
     rejected: dict[str, Rejected] = {}
-    for kit in inputs.snapshot.toolkits:
+    for kit in map(versioned, inputs.snapshot.toolkits):
         why = objection_to(kit, demand, inputs.context, with_compiler)
         if why is None:
             fitting.append(kit)
@@ -68,7 +69,7 @@ def _present(inputs: Inputs, demand: Demand, with_compiler: bool) -> Choice:
         return Choice(None, None, tuple(rejected.values()))
 
     def rank(kit: Toolkit) -> tuple[tuple[int, int, int, int], bool, bool]:
-        return demand.preference((kit.version or ())[:2]), kit.root not in in_use, kit.root != kit.real_root
+        return demand.preference((kit.version or ())[:2]), kit.real_root not in in_use, kit.root != kit.real_root
 
     best = min(fitting, key=rank)
     others = {kit.real_root: kit for kit in fitting if kit.real_root != best.real_root}
@@ -77,6 +78,13 @@ def _present(inputs: Inputs, demand: Demand, with_compiler: bool) -> Choice:
     )
     rejected.update({root: Rejected(kit.root, better) for root, kit in others.items()})
     return Choice(best, None, tuple(rejected.values()), beyond_driver(best.version, demand))
+
+
+def versioned(kit: Toolkit) -> Toolkit:
+    """A toolkit under the place that names its release where its root is a link that may move (/usr/local/cuda)."""
+    if kit.nvcc is None or re.search(r"\d\.\d", posixpath.basename(kit.root)) or kit.real_root == kit.root:
+        return kit
+    return replace(kit, root=kit.real_root, nvcc=posixpath.join(kit.real_root, "bin/nvcc"))
 
 
 def objection_to(kit: Toolkit, demand: Demand, context: Context, with_compiler: bool = True) -> str | None:
@@ -130,7 +138,10 @@ def _from_apt(inputs: Inputs, demand: Demand, with_compiler: bool) -> Choice:
 
 
 def _no_release(demand: Demand) -> str:
-    near = min(RELEASES, key=demand.preference)
+    """What stands in the way of the release that would be nearest: of torch's major, and new enough for the GPU."""
+    major, minimum = demand.torch[0] if demand.torch else None, demand.requirement.nvcc_minimum or ()
+    same = [release for release in RELEASES if major in (None, release[0])] or list(RELEASES)
+    near = min([release for release in same if release >= minimum[:2]] or same[-1:], key=demand.preference)
     return f"no CUDA release fits: {demand.objection(near)}"
 
 

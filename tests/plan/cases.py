@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from remedy.causes.types import Diagnosis, Evidence, Finding
 from remedy.facts.types import (
     AptPackage,
     Dist,
@@ -19,6 +20,14 @@ from remedy.facts.types import (
     Toolkit,
     Version,
 )
+from remedy.jit import resolve_all
+from remedy.jit.types import Context
+from remedy.plan.inputs import Inputs
+from remedy.plan.types import EditFile, MoveCache, Plan
+from remedy.unit.launch import launch
+from remedy.unit.load import load
+from remedy.unit.types import EditStyle, Manager
+from tests.memory import MemoryView
 
 WHOLE = frozenset(
     {
@@ -128,3 +137,80 @@ def machine(
         compilers=compilers,
         installed=installed or {},
     )
+
+
+UNIT = "sglang-k26.service"
+PATH = "/etc/systemd/system/" + UNIT
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PROGRAMS = (
+    *("/usr/bin/gcc", "/usr/bin/g++", "/usr/bin/c++", "/usr/bin/which", "/usr/bin/env", "/bin/sh", "/usr/bin/ninja"),
+    *("/root/venv/bin/python3", "/root/venv/bin/ninja"),
+)
+
+
+def unit_text(*lines: str) -> str:
+    """A unit that runs SGLang, with these lines in [Service]."""
+    command = "ExecStart=/root/venv/bin/python3 -m sglang.launch_server --model-path /models/k26 --port 30000"
+    return "\n".join(["[Unit]", "Description=Kimi K2.6", "", "[Service]", *lines, command, ""])
+
+
+STORY = unit_text(
+    "Environment=CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7",
+    f"Environment=PATH=/usr/local/cuda-12.8/bin:/root/venv/bin:{DEFAULT_PATH}",
+    "Environment=LD_LIBRARY_PATH=/usr/local/cuda-12.8/lib64:/opt/lib",
+    "# NCCL",
+    "Environment=NCCL_DEBUG=WARN",
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A service on a machine, with what is wrong; ``inputs`` looks at it the way ``remedy fix`` does."""
+
+    unit: str = STORY
+    snapshot: Snapshot = field(default_factory=lambda: machine(OLD))
+    cause: str = "nvcc-too-old"
+    apt: AptTable = field(default_factory=lambda: nvidia("12-9", "13-0", "13-2"))
+    files: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    programs: Sequence[str] = PROGRAMS
+    mendable: bool = True
+    says: str = ""
+    style: EditStyle | None = None
+
+    def inputs(self) -> Inputs:
+        nvccs = [kit.nvcc for kit in self.snapshot.toolkits if kit.nvcc]
+        view = MemoryView({PATH: self.unit, **self.files}, self.links, (*self.programs, *nvccs))
+        manager = Manager(252, environment={"PATH": DEFAULT_PATH})
+        service = load(UNIT, view, manager)
+        started = launch(service, view)
+        context = Context(started.variables(), self.snapshot, view, "/root", "sglang", argv=started.argv)
+        evidence = (Evidence("log", self.says),) if self.says else ()
+        found = Finding(self.cause, True, "confirmed", True, "what is wrong", evidence, (), self.mendable, "do this")
+        return Inputs(
+            service=service,
+            launch=started,
+            context=context,
+            resolutions=resolve_all(context),
+            diagnosis=Diagnosis((found,)),
+            manager=manager,
+            apt=self.apt,
+            resolve=resolve_all,
+            style=self.style,
+            last_start=630.0,
+        )
+
+    def after(self, plan: Plan) -> Scene:
+        """The same service with a plan carried out, so that it can be looked at again."""
+        new = {step.edit.path: step.edit.after.decode() for step in plan.steps if isinstance(step, EditFile)}
+        moved = {step.path for step in plan.steps if isinstance(step, MoveCache)}
+        toolkits = self.snapshot.toolkits
+        if plan.toolkit and not self.snapshot.toolkit_at(plan.toolkit):
+            toolkits = (*toolkits, kit(plan.toolkit, plan.toolkit_version))
+        caches = tuple(
+            replace(cache, entries=tuple(entry for entry in cache.entries if entry.path not in moved))
+            for cache in self.snapshot.caches
+        )
+        files = {**self.files, **{path: text for path, text in new.items() if path != PATH}}
+        snapshot = replace(self.snapshot, toolkits=toolkits, caches=caches)
+        return replace(self, unit=new.get(PATH, self.unit), files=files, snapshot=snapshot)

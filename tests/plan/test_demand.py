@@ -10,7 +10,7 @@ from remedy.plan.demand import Demand, demand_of
 from remedy.plan.toolkit import releases_for
 from tests.plan.cases import machine
 
-BLACKWELL = Requirement((12, 9), targets=frozenset({"120f"}), reason="SM 12.x requires CUDA >= 12.9")
+BLACKWELL = Requirement((12, 9), targets=frozenset({"120f"}), reason="SM 12.x requires CUDA")
 HOPPER = Requirement((12, 0), targets=frozenset({"90a"}))
 VOLTA = Requirement((9, 0), (13, 0), frozenset({"70"}))
 
@@ -35,7 +35,7 @@ def demand(
     ("asked", "release", "why"),
     [
         (demand(), (13, 0), None),
-        (demand(), (12, 8), "older than 12.9: SM 12.x requires"),
+        (demand(), (12, 8), "too old: SM 12.x requires CUDA >= 12.9"),
         (demand(torch=(12, 8)), (13, 0), "torch is built for CUDA 12.8"),
         (demand(torch=None), (13, 0), None),
         (demand(HOPPER, driver=(12, 9)), (13, 0), "the driver can't run CUDA 13"),
@@ -43,7 +43,7 @@ def demand(
         (demand(HOPPER, torch=(12, 4), gcc=14), (12, 4), "accepts gcc up to 13, here is 14.2.0"),
         (demand(HOPPER, torch=(12, 8), glibc=(2, 41)), (12, 8), "do not compile with glibc 2.41"),
         (demand(VOLTA, torch=(12, 8)), (12, 9), None),
-        (demand(VOLTA, torch=None), (13, 0), "not below 13.0"),
+        (demand(VOLTA, torch=None), (13, 0), "no longer knows this GPU"),
         (demand(Requirement(targets=frozenset({"107a"}))), (13, 3), "can't compile for sm_107a"),
         (demand(Requirement(torch_major=12), torch=None), (13, 0), "torch is built for CUDA 12"),
     ],
