@@ -13,6 +13,8 @@ from remedy.show.text import bold, dotted, plain, rows, wrap
 from remedy.unit.types import Variable
 
 SCHEMA = 1
+# Causes whose facts are those that the chain shows.
+TOLD_BY_CHAIN = frozenset({"nvcc-too-old", "nvcc-too-new", "nvcc-torch-mismatch"})
 # Log lines of one finding that are worth a screen at 2 a.m.; all of them are in the JSON.
 _SHOWN_LINES = 3
 
@@ -78,12 +80,12 @@ def library_json(resolution: Resolution) -> dict[str, Any]:
 
 
 def requires_text(resolution: Resolution) -> str:
-    """What a library demands, in one clause: ``nvcc >= 12.9 for 120f``; empty where it demands nothing."""
+    """What a library demands of nvcc, in one clause: ``nvcc >= 12.9 for 120f``; empty where it demands nothing."""
     requires = resolution.requires
     words = []
     if requires.nvcc_minimum:
         words.append(f"nvcc >= {dotted(requires.nvcc_minimum)}")
-    if requires.nvcc_below:
+    if requires.nvcc_below and resolution.nvcc_version and resolution.nvcc_version >= requires.nvcc_below:
         words.append(f"nvcc < {dotted(requires.nvcc_below)}")
     text = ", ".join(words)
     if requires.targets:
@@ -147,12 +149,11 @@ def verdict_text(unit: str, root: Finding, columns: int) -> str:
 def why_text(look: Look, root: Finding, columns: int) -> str:
     """The chain from the GPU to the line that chose the compiler, then what the log says."""
     pairs = chain(look, root) if root.toolchain else []
-    known = " ".join(text for _, text in pairs)
-    pairs += [
-        (evidence.kind, place_after(plain(evidence.text), evidence.source))
-        for evidence in root.evidence
-        if evidence.kind != "log" and evidence.text not in known
-    ]
+    if not (pairs and root.id in TOLD_BY_CHAIN):
+        pairs += [
+            ("" if number else "fact", place_after(plain(one.text), one.source))
+            for number, one in enumerate(one for one in root.evidence if one.kind != "log")
+        ]
     text = "Why\n" + rows(pairs, columns) if pairs else ""
     lines = log_text([evidence for evidence in root.evidence if evidence.kind == "log"], columns)
     return "\n\n".join(part for part in (text, lines) if part)
@@ -164,12 +165,18 @@ def place_after(text: str, source: str) -> str:
 
 
 def chain(look: Look, root: Finding) -> list[tuple[str, str]]:
-    """GPU, what each library needs and what it found, and torch: label and text."""
+    """GPU, what the libraries need, which nvcc they found through which line, and torch: label and text."""
     pairs = [("GPU", gpus_text(look.snapshot.gpus))] if look.snapshot.gpus else []
-    environment = look.launch.environment
-    for resolution in look.resolutions:
-        if resolution.library in root.libraries or not resolution.satisfied:
-            pairs += library_rows(resolution, environment)
+    hit = [resolution for resolution in look.resolutions if resolution.library in root.libraries]
+    for resolution in hit:
+        needs = requires_text(resolution)
+        if needs:
+            pairs.append(("needs", f"{resolution.library} {resolution.version} needs {needs}"))
+    found: dict[str, str] = {}
+    for resolution in hit:
+        if resolution.nvcc or resolution.toolkit:
+            found.setdefault(found_text(resolution, look.launch.environment), resolution.library)
+    pairs += [("found", text) for text in found]
     interpreter = look.snapshot.interpreter
     if interpreter and interpreter.torch:
         built = f", built for CUDA {interpreter.torch_cuda}" if interpreter.torch_cuda else ", built without CUDA"
@@ -177,25 +184,14 @@ def chain(look: Look, root: Finding) -> list[tuple[str, str]]:
     return pairs
 
 
-def library_rows(resolution: Resolution, environment: Mapping[str, Variable]) -> list[tuple[str, str]]:
-    """What one library needs, and what it found through which line."""
-    pairs = []
-    name = f"{resolution.library} {resolution.version}".strip()
-    needs = requires_text(resolution)
-    if needs:
-        reason = f" ({resolution.requires.reason})" if resolution.requires.reason else ""
-        pairs.append((name, f"needs {needs}{reason}"))
-    if resolution.nvcc or resolution.toolkit:
-        what = resolution.nvcc or resolution.toolkit
-        version = f" {dotted(resolution.nvcc_version)}" if resolution.nvcc_version else ""
-        through = f", through {resolution.found_by}" if resolution.found_by else ""
-        variable = environment.get(resolution.variable or "")
-        place = f", set in {variable.source}" if variable and variable.source.line else ""
-        pairs.append(("" if pairs else name, f"found nvcc{version}: {what}{through}{place}"))
-    for problem in resolution.problems:
-        if problem.fatal:
-            pairs.append(("" if pairs else name, plain(problem.text)))
-    return pairs
+def found_text(resolution: Resolution, environment: Mapping[str, Variable]) -> str:
+    """The nvcc that a library found, by which step of its lookup, and the line that set it."""
+    what = resolution.nvcc or resolution.toolkit
+    version = f" {dotted(resolution.nvcc_version)}" if resolution.nvcc_version else ""
+    through = f", through {resolution.found_by}" if resolution.found_by else ""
+    variable = environment.get(resolution.variable or resolution.found_by)
+    place = f", set in {variable.source}" if variable and variable.source.line else ""
+    return f"nvcc{version}: {what}{through}{place}"
 
 
 def gpus_text(gpus: Sequence[Gpu]) -> str:
@@ -210,15 +206,28 @@ def gpus_text(gpus: Sequence[Gpu]) -> str:
     return "; ".join(texts)
 
 
-def log_text(evidence: Iterable[Evidence], columns: int, title: str = "The log says") -> str:
+def log_text(evidence: Iterable[Evidence], columns: int) -> str:
     """Log lines with their time; a line is shown once."""
     seen: dict[str, str] = {}
     for line in evidence:
-        seen.setdefault(plain(line.text).strip(), line.source)
+        seen.setdefault(plain(line.text).strip(), time_of(line.source))
     shown = list(seen.items())[:_SHOWN_LINES]
     if not shown:
         return ""
-    return f"{title}\n" + rows([(source, text) for text, source in shown], columns)
+    return "The log says\n" + rows([(time, text) for text, time in shown], columns)
+
+
+def time_of(source: str) -> str:
+    """The local time of day in a journal line's source, as journalctl shows it; any other source as it is."""
+    from datetime import datetime
+
+    word = next((word for word in source.split() if word.endswith("Z") and "T" in word), None)
+    if word is None:
+        return source
+    try:
+        return datetime.fromisoformat(word[:-1] + "+00:00").astimezone().strftime("%H:%M:%S")
+    except ValueError:
+        return source
 
 
 def others_text(findings: Sequence[Finding], columns: int) -> str:
