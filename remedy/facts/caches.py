@@ -38,9 +38,13 @@ def read_cache(view: View, place: CachePlace, account: Account | None) -> JitCac
     why = _unseen(view, path)
     folders = [path]
     entries: list[CacheEntry] = []
+    locks: list[str] = []
     for parent in _module_parents(view, place):
         folders.append(parent)
         for name in listing(view, parent):
+            # torch's FileBaton, up to 2.13: the mere existence of the file says that someone builds.
+            if view.lstat(f"{parent}/{name}/lock") is not None:
+                locks.append(f"{parent}/{name}/lock")
             entry = _entry(view, f"{parent}/{name}")
             if entry is not None and len(entries) < MAX_ENTRIES:
                 entries.append(entry)
@@ -53,7 +57,7 @@ def read_cache(view: View, place: CachePlace, account: Account | None) -> JitCac
         size=sum(entry.size for entry in entries),
         entries=tuple(entries),
         writable=None if account is None or why else refused is None,
-        locks=tuple(_locks(view, entries)),
+        locks=tuple(locks),
         why=why or refused,
     )
 
@@ -151,8 +155,3 @@ def _entry(view: View, path: str) -> CacheEntry | None:
         needed=frozenset(name for name in libraries if name.startswith(_CUDA_LIBRARIES)),
         mtime_ns=stamp.mtime_ns if stamp else 0,
     )
-
-
-def _locks(view: View, entries: list[CacheEntry]) -> Iterator[str]:
-    """Files named ``lock`` in module folders: torch's FileBaton up to 2.13 takes their mere existence as taken."""
-    yield from (f"{entry.path}/lock" for entry in entries if view.lstat(f"{entry.path}/lock") is not None)

@@ -48,20 +48,41 @@ class _Look:
             self.missing.append(missing)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked of the manager and the journal about a unit, before anything else of it was known."""
+
+    unit: str
+    state: Running
+    journal: Running
+
+
+def ask(runner: Runner, unit: str, user_manager: bool = False) -> Asked:
+    """Start the programs that need no more than a unit's name: they run while its files are read."""
+    return Asked(unit, start_state(runner, unit, user_manager), start_journal(runner, unit, user_manager))
+
+
 def collect(
-    service: Service, launch: Launch | None, view: View, runner: Runner, *, gpu_arch: str | None = None
+    service: Service,
+    launch: Launch | None,
+    view: View,
+    runner: Runner,
+    *,
+    gpu_arch: str | None = None,
+    asked: Asked | None = None,
 ) -> Snapshot:
     """Every fact that a diagnosis needs. Raises nothing but UsageError for a bad ``gpu_arch``.
 
-    ``launch`` is None where the launch chain is not known: the unit's own environment counts then.
+    ``launch`` is None where the launch chain is not known: the unit's own environment counts then. ``asked`` is
+    what ``ask`` started earlier for this unit.
     """
     given = gpus.overridden(gpu_arch) if gpu_arch else ()
     look = _Look()
     env = launch.variables() if launch else service.variables()
 
     name = service.id or service.name
-    state = look.part("state", lambda: start_state(runner, name, service.user_manager), None)
-    journal = look.part("journal", lambda: start_journal(runner, name, service.user_manager), None)
+    if asked is None or asked.unit != name:
+        asked = ask(runner, name, service.user_manager)
     smi = None if given else look.part("gpus", lambda: gpus.start_nvidia_smi(view, runner), None)
 
     account = look.part("account", lambda: account_of(view, service.user), None)
@@ -70,8 +91,8 @@ def collect(
     home = account.home if account else "/"
     path = launch.interpreter if launch else None
     interpreter = look.part("interpreter", lambda: read_interpreter(view, path, env, home) if path else None, None)
-    asked: tuple[toolkits.Candidate, ...]
-    asked = look.part("toolkits", lambda: toolkits.look_up(view, runner, env, interpreter, account), ())
+    candidates: tuple[toolkits.Candidate, ...]
+    candidates = look.part("toolkits", lambda: toolkits.look_up(view, runner, env, interpreter, account), ())
     compiling: tuple[compilers.Lookup, ...]
     compiling = look.part("compilers", lambda: compilers.look_up(view, runner, env, account), ())
 
@@ -82,7 +103,7 @@ def collect(
         if cache.why and cache.writable is None:
             look.lacking(Missing("caches", cache.why))
 
-    kits: tuple[Toolkit, ...] = look.part("toolkits", lambda: toolkits.finish(view, asked), ())
+    kits: tuple[Toolkit, ...] = look.part("toolkits", lambda: toolkits.finish(view, candidates), ())
     found: tuple[HostCompiler, ...] = look.part("compilers", lambda: compilers.finish(compiling), ())
     devices, driver = _devices(look, view, given, smi)
     return Snapshot(
@@ -93,8 +114,8 @@ def collect(
         interpreter=interpreter,
         compilers=found,
         caches=caches,
-        journal=_journal(look, runner, journal),
-        state=_state(look, view, state),
+        journal=_journal(look, runner, asked.journal),
+        state=_state(look, view, asked.state),
         installed=installed,
         missing=tuple(look.missing),
         timings=look.timings,
@@ -119,10 +140,8 @@ def _devices(
     return look.part("gpus", read, unknown)
 
 
-def _journal(look: _Look, runner: Runner, asked: Running | None) -> tuple[LogLine, ...]:
+def _journal(look: _Look, runner: Runner, asked: Running) -> tuple[LogLine, ...]:
     def read() -> tuple[LogLine, ...]:
-        if asked is None:
-            return ()
         lines, missing = read_journal(runner, asked.result())
         look.lacking(missing)
         return lines
@@ -130,10 +149,8 @@ def _journal(look: _Look, runner: Runner, asked: Running | None) -> tuple[LogLin
     return look.part("journal", read, ())
 
 
-def _state(look: _Look, view: View, asked: Running | None) -> UnitState | None:
+def _state(look: _Look, view: View, asked: Running) -> UnitState | None:
     def read() -> UnitState | None:
-        if asked is None:
-            return None
         state, missing = read_state(view, asked.result())
         look.lacking(missing)
         return state

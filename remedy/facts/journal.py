@@ -118,7 +118,7 @@ def _lines(entry: Mapping[bytes, bytes]) -> Iterator[LogLine]:
     stamp, pid = entry.get(b"__REALTIME_TIMESTAMP", b""), entry.get(b"_PID", b"")
     for text in entry.get(b"MESSAGE", b"").split(b"\n"):
         yield LogLine(
-            text=text[:_LONGEST].decode(errors="replace").rstrip("\r"),
+            text=text[:_LONGEST].decode(errors="replace").strip("\r"),
             realtime=int(stamp) if stamp.isdigit() else 0,
             identifier=entry.get(b"SYSLOG_IDENTIFIER", b"").decode(errors="replace"),
             pid=int(pid) if pid.isdigit() else 0,
