@@ -11,8 +11,12 @@ from remedy.causes.types import Diagnosis
 from remedy.change import codec
 from remedy.change.files import write_new
 from remedy.change.types import Hooks
+from remedy.facts.run import Programs, run
 from remedy.gate.types import Verdict
 from remedy.plan.types import EditFile, Plan
+
+#: Lines of the failed start that are kept: enough for any start, and bounded.
+_LINES = 20_000
 
 
 def keep(folder: Path, plan: Plan, hooks: Hooks, verdict: Verdict) -> Diagnosis | None:
@@ -25,7 +29,7 @@ def keep(folder: Path, plan: Plan, hooks: Hooks, verdict: Verdict) -> Diagnosis 
     redact = hooks.redact or (lambda text: text)
     texts = {
         "verdict.txt": f"{verdict.state}: {verdict.reason}\ninvocation {verdict.invocation}\n",
-        "journal.log": "".join(f"{_stamp(line.realtime)} {line.text}\n" for line in verdict.log),
+        "journal.log": _journal(verdict) or "".join(f"{_stamp(line.realtime)} {line.text}\n" for line in verdict.log),
         "change.diff": diff(plan),
         "diagnosis.json": codec.dumps(diagnosis) + "\n" if diagnosis else "",
         "environment": "".join(f"{name}={value}\n" for name, value in hooks.environment) if hooks.redact else "",
@@ -35,6 +39,15 @@ def keep(folder: Path, plan: Plan, hooks: Hooks, verdict: Verdict) -> Diagnosis 
             with contextlib.suppress(OSError):
                 _write(folder / "evidence" / name, "".join(map(redact, text.splitlines(keepends=True))))
     return diagnosis
+
+
+def _journal(verdict: Verdict) -> str:
+    """Every line of the failed invocation, the manager's words on it with them (systemd.journal-fields(7))."""
+    if not verdict.invocation:
+        return ""
+    matches = [f"_SYSTEMD_INVOCATION_ID={verdict.invocation}", "+", f"INVOCATION_ID={verdict.invocation}"]
+    argv = ["journalctl", "--no-pager", "-q", "-a", "-o", "short-iso-precise", "-n", str(_LINES), *matches]
+    return run(Programs(), argv, timeout=20).text
 
 
 def _write(path: Path, text: str) -> None:

@@ -6,13 +6,11 @@ spoil the end of the file: what is spoilt there was never acted upon. A spoilt l
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,6 +134,11 @@ class Ledger:
             self._write(line_of(entry))
         self.entries.append(entry)
 
+    def close(self, end: End) -> None:
+        """Write the last record, and give the reserve back."""
+        self.append(end)
+        (self.folder / "reserve").unlink(missing_ok=True)
+
     def _write(self, data: bytes) -> None:
         fd = os.open(self.folder / "ledger", os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
@@ -206,19 +209,6 @@ def _new_folder(parent: Path, now: float, unit: str) -> Path:
             continue
         return parent / name
     raise RemedyError(f"{parent}: too many transactions within one second")
-
-
-@contextlib.contextmanager
-def mark_unfinished(state_dir: Path, ledger: Ledger) -> Iterator[None]:
-    """Leave a mark that the unit remedy-recover.service looks for at boot, while the transaction is open.
-
-    The ledger is the truth; the mark only spares every other boot the start of an interpreter.
-    """
-    mark = state_dir / "unfinished"
-    mark.write_text(ledger.id + "\n")
-    sync_folder(state_dir)
-    yield
-    mark.unlink(missing_ok=True)
 
 
 def folders(state_dir: Path) -> tuple[Path, ...]:

@@ -7,8 +7,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from remedy.change.boot import open_transaction
 from remedy.change.history import state_of, unfinished
-from remedy.change.ledger import STATE_DIR, Ledger, folders, mark_unfinished, read_entries
+from remedy.change.ledger import STATE_DIR, Ledger, folders, read_entries
 from remedy.change.lock import Lock
 from remedy.change.steps import Site
 from remedy.change.transaction import finish, need_root
@@ -50,7 +51,7 @@ def _recover(folder: Path, report: Report, hooks_for: HooksFor | None, state_dir
         words = f"{error.message}; {error.hint}" if error.hint else error.message
         return Outcome("rollback-incomplete", Exit.ROLLBACK_INCOMPLETE, folder.name, reason=words, left=(words,))
     phases = [entry for entry in ledger.entries if isinstance(entry, Phase)]
-    with mark_unfinished(state_dir, ledger):
+    with open_transaction(state_dir, ledger):
         if phases and phases[-1].name == "healthy":
             site = Site(folder, ledger.id, lambda text, _percent: report(Event("step", text)))
             left = finish(ledger, site)
@@ -67,7 +68,7 @@ def _undo(ledger: Ledger, report: Report, hooks_for: HooksFor | None, why: str) 
     left = WayBack(ledger, report, hooks).go(why)
     name: End = End("rollback-incomplete" if left else "rolled-back", why, left)
     with contextlib.suppress(OSError):
-        ledger.append(name)
+        ledger.close(name)
     code = Exit.ROLLBACK_INCOMPLETE if left else Exit.DONE
     return Outcome(name.outcome, code, ledger.id, ledger.begin.cause, why, None, left)
 
@@ -95,7 +96,7 @@ def rollback(
         changed = conflicts(ledger)
         if changed:
             raise Refused("; ".join(changed), hint="nothing was touched; undo the other change first, or edit by hand")
-        with mark_unfinished(state_dir, ledger):
+        with open_transaction(state_dir, ledger):
             return _undo(ledger, report, hooks_for, "asked for")
 
 

@@ -8,9 +8,10 @@ import shutil
 from pathlib import Path
 
 from remedy.change import evidence, service, steps
+from remedy.change.boot import open_transaction
 from remedy.change.history import refuse_unfinished
 from remedy.change.interrupts import Interrupted, Interrupts
-from remedy.change.ledger import STATE_DIR, Ledger, mark_unfinished
+from remedy.change.ledger import STATE_DIR, Ledger
 from remedy.change.lock import Lock
 from remedy.change.steps import Site, describe
 from remedy.change.types import Done, End, Event, Hooks, Intent, Outcome, OutcomeName, Phase, Report
@@ -54,7 +55,7 @@ def apply(
             if isinstance(error, OSError):
                 raise Refused(f"nothing was touched: {error}") from error
             raise
-        with mark_unfinished(state_dir, ledger):
+        with open_transaction(state_dir, ledger):
             return change.run()
 
 
@@ -183,7 +184,7 @@ class _Change:
         if left:
             name, code = "rollback-incomplete", Exit.ROLLBACK_INCOMPLETE
         with contextlib.suppress(OSError):
-            self._ledger.append(End(name, reason, left))
+            self._ledger.close(End(name, reason, left))
         return Outcome(name, code, self._ledger.id, cause or self._plan.cause, reason, verdict, left)
 
     def _progress(self, progress: Progress) -> None:
@@ -206,7 +207,5 @@ def finish(ledger: Ledger, site: Site) -> tuple[str, ...]:
             left += steps.keep(ledger.plan.steps[number], before, site)
         except (RemedyError, OSError) as error:
             left.append(f"{describe(ledger.plan.steps[number])}: what was kept of before could not be removed: {error}")
-    ledger.append(End("healthy", "", tuple(left)))
-    with contextlib.suppress(OSError):
-        (ledger.folder / "reserve").unlink()
+    ledger.close(End("healthy", "", tuple(left)))
     return tuple(left)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remedy.change import codec
-from remedy.change.ledger import SCHEMA, Ledger, folders, line_of, mark_unfinished, parse
+from remedy.change.ledger import SCHEMA, Ledger, folders, line_of, parse
 from remedy.change.types import Begin, Done, End, Entry, FileBefore, Intent, Phase
 from remedy.errors import RemedyError
 from remedy.plan.types import EditFile, Plan, RestartUnit
@@ -131,13 +131,3 @@ def test_a_full_disk_still_takes_the_records_of_the_way_back(tmp_path: Path) -> 
         for entry in entries:
             ledger.append(entry)
         assert Ledger.open(ledger.folder).entries[1:] == entries
-
-
-def test_the_mark_for_the_boot_stays_only_where_the_work_broke_off(tmp_path: Path) -> None:
-    ledger = Ledger.create(tmp_path, PLAN)
-    with mark_unfinished(tmp_path, ledger):
-        assert (tmp_path / "unfinished").read_text() == ledger.id + "\n"
-    assert not (tmp_path / "unfinished").exists()
-    with pytest.raises(KeyError), mark_unfinished(tmp_path, ledger):
-        raise KeyError
-    assert (tmp_path / "unfinished").exists()
