@@ -24,7 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from tests.lab import layers
+from tests.lab import cgroups, layers
 from tests.lab.layers import Root
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -115,10 +115,12 @@ class Machine:
         argv += ["--register=no", "--keep-unit", "--console=read-only", "--kill-signal=SIGRTMIN+3"]
         argv += [f"--bind-ro={self.project}:/srv/remedy", f"--bind={pycache}:/var/cache/remedy-pyc"]
         argv += ["--resolv-conf=copy-host"] if self.network else ["--private-network", "--resolv-conf=off"]
+        groups = [f"{folder}/cgroup.procs" for folder in cgroups.folders(self.name)]
+        enter = 'until [ "$1" = -- ]; do echo $$ >"$1" || exit; shift; done; shift; exec "$@"'
         with (self.folder / "console.log").open("ab") as console:
             self._nspawn = subprocess.Popen(
                 # The kernel ends the machine when this process ends, however it ends.
-                ["setpriv", "--pdeathsig", "KILL", *argv, "-b"],
+                ["setpriv", "--pdeathsig", "KILL", "sh", "-c", enter, "sh", *groups, "--", *argv, "-b"],
                 stdin=subprocess.DEVNULL,
                 stdout=console,
                 stderr=console,
@@ -193,6 +195,7 @@ class Machine:
         try:
             self.kill()
         finally:
+            cgroups.remove(self.name)
             if self.folder.exists():
                 layers.remove(self.folder)
             if self._owner is not None:
@@ -305,6 +308,7 @@ def remove_abandoned() -> None:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue
+            cgroups.remove(folder.name)
             layers.remove(folder)
 
 

@@ -19,7 +19,7 @@ TORCH = ("torch==2.13.0", "numpy==2.3.5", "packaging==25.0", "setuptools==80.9.0
 LIBRARIES = (
     *("flashinfer-python==0.6.8.post1", "apache-tvm-ffi==0.1.11", "ninja==1.13.0", "tqdm==4.67.1"),
     *("requests==2.32.5", "nvidia-ml-py==13.580.82", "einops==0.8.1", "tabulate==0.9.0", "click==8.3.1"),
-    *("sglang==0.5.10.post1", "nvidia-cuda-runtime==13.0.96"),
+    *("sglang==0.5.10.post1", "pybase64==1.4.2", "nvidia-cuda-runtime==13.0.96"),
     *("urllib3==2.5.0", "idna==3.11", "certifi==2025.11.12", "charset-normalizer==3.4.4"),
 )
 #: torch.version.cuda of the story's torch (2.11.0+cu130); the CPU build's own text is None.
