@@ -40,7 +40,8 @@ class LibraryProblem:
 @dataclass(frozen=True, slots=True)
 class Case:
     """Everything known. ``found`` maps each signature to its hits in log order; ``lines`` counts the log's lines;
-    ``errors`` are its first error-like lines; ``ready`` says the last state seen was a ready line."""
+    ``errors`` are its first error-like lines, ``ready`` the last line that says the service is up. ``resolved`` says
+    that jit/ was asked, so that no problem means none; ``load_state`` and ``environment_known`` are the unit's."""
 
     facts: PartialFacts = field(default_factory=PartialFacts)
     found: Mapping[Signature, tuple[Hit, ...]] = field(default_factory=dict)
@@ -53,6 +54,9 @@ class Case:
     ready: Line | None = None
     #: Where a fact stands, by its field name or variable: ``{"CUDA_HOME": "/etc/default/sglang:3"}``.
     places: Mapping[str, str] = field(default_factory=dict)
+    resolved: bool = False
+    load_state: str = "loaded"
+    environment_known: bool = True
 
     def hits(self, *signatures: Signature) -> tuple[Hit, ...]:
         """All hits of these signatures, in log order."""
@@ -108,6 +112,7 @@ def claim_from(
         advice=advice,
         libraries=tuple(sorted({hit.library for hit in hits if hit.library})),
         toolchain=toolchain,
+        last_line=max((hit.line.number for hit in hits if not hit.line.quiet), default=0),
     )
 
 

@@ -1,1 +1,153 @@
-"""The diagnosis of a live unit: the same judges, fed from a snapshot."""
+"""The diagnosis of a unit on a machine: the judges of ``explain``, fed from a snapshot instead of a pasted log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from remedy.causes import engine
+from remedy.causes.case import Case, Hit, LibraryProblem
+from remedy.causes.facts_file import dotted_version
+from remedy.causes.lines import Line
+from remedy.causes.scan import Scan
+from remedy.causes.types import Diagnosis, PartialFacts
+from remedy.facts.types import LogLine, Snapshot, UnitState, Version
+from remedy.jit.types import Resolution
+from remedy.unit.types import Launch, Service
+
+#: Roots that say little of why the service fails: an earlier invocation may say more.
+_LATE: Final = ("start-limit-hit", "port-in-use", "unknown")
+#: Variables whose place is worth showing, and the fact each stands for.
+_PLACED: Final = ("CUDA_HOME", "CUDA_PATH", "PATH", "LD_LIBRARY_PATH", "HOME", "CC", "CXX")
+
+
+def diagnose(
+    service: Service, launch: Launch | None, snapshot: Snapshot, resolutions: Sequence[Resolution]
+) -> Diagnosis:
+    """See ``engine.diagnose``."""
+    base = Case(
+        facts=partial_facts(service, launch, snapshot, resolutions),
+        problems=tuple(LibraryProblem(r.library, problem) for r in resolutions for problem in r.problems),
+        faults=service.faults,
+        state=snapshot.state,
+        places=_places(service, launch),
+        resolved=bool(resolutions),
+        load_state=service.load_state,
+        environment_known=service.environment is not None,
+    )
+    last, earlier = _invocations(snapshot.journal, snapshot.state)
+    found = engine.judge(_with_log(base, last))
+    if earlier and found.root.id in _LATE and not _up(snapshot.state):
+        before = engine.judge(_with_log(base, (*earlier, *last)))
+        if before.root.id not in _LATE:
+            return before
+    return found
+
+
+def _up(state: UnitState | None) -> bool:
+    return state is not None and state.active_state == "active"
+
+
+def _invocations(
+    journal: Sequence[LogLine], state: UnitState | None
+) -> tuple[tuple[LogLine, ...], tuple[LogLine, ...]]:
+    """The lines of the last invocation with the manager's lines of that time, and those before.
+
+    A line without an invocation (the manager's, at load time, or the kernel's) goes with what follows it.
+    """
+    current = state.invocation if state and state.invocation else ""
+    named = [line.invocation for line in journal if line.invocation]
+    wanted = current if current in named else (named[-1] if named else "")
+    if not wanted:
+        return tuple(journal), ()
+    first = next(index for index, line in enumerate(journal) if line.invocation == wanted)
+    while first and not journal[first - 1].invocation:
+        first -= 1
+    return tuple(journal[first:]), tuple(journal[:first])
+
+
+def _with_log(base: Case, journal: Sequence[LogLine]) -> Case:
+    scan = engine.scanner().scan(line.text for line in journal)
+    logged = engine.case_of(scan, base.facts)
+    return replace(
+        base,
+        found={signature: tuple(_stamped(hit, journal) for hit in hits) for signature, hits in logged.found.items()},
+        lines=scan.lines,
+        errors=tuple(_placed(line, journal) for line in scan.errors),
+        last=_placed(scan.last, journal) if scan.last else None,
+        ready=_ready(scan, journal),
+    )
+
+
+def _ready(scan: Scan, journal: Sequence[LogLine]) -> Line | None:
+    return _placed(scan.ready, journal) if scan.ready else None
+
+
+def _stamped(hit: Hit, journal: Sequence[LogLine]) -> Hit:
+    return replace(hit, line=_placed(hit.line, journal))
+
+
+def _placed(line: Line, journal: Sequence[LogLine]) -> Line:
+    """The line with the journal's own time and writer, which are surer than those in the text."""
+    entry = journal[line.number - 1]
+    writer = f"{entry.identifier or 'pid'}[{entry.pid}]" if entry.pid else entry.identifier
+    return replace(line, time=_utc(entry.realtime) or line.time, writer=writer or line.writer, journal=True)
+
+
+def _utc(realtime: int) -> str:
+    """Microseconds since the epoch as ISO 8601 in UTC; empty for 0."""
+    if not realtime:
+        return ""
+    from datetime import datetime, timezone
+
+    return datetime.fromtimestamp(realtime / 1e6, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _places(service: Service, launch: Launch | None) -> dict[str, str]:
+    variables = launch.environment if launch else (service.environment or {})
+    return {
+        name: str(variable.source)
+        for name, variable in variables.items()
+        if name in _PLACED or name.endswith(("_LIST", "_HOME", "_PATH", "_DIR"))
+    }
+
+
+def _first(values: Iterable[Version | None]) -> Version | None:
+    return next((value for value in values if value), None)
+
+
+def partial_facts(
+    service: Service, launch: Launch | None, snapshot: Snapshot, resolutions: Sequence[Resolution]
+) -> PartialFacts:
+    """A snapshot boiled down to what the rules on facts ask for. nvcc is the one that the libraries find, not the one
+    of anybody's shell."""
+    interpreter, driver = snapshot.interpreter, snapshot.driver
+    kit = next((snapshot.toolkit_at(r.toolkit) for r in resolutions if r.toolkit), None)
+    env = launch.variables() if launch else service.variables()
+    library = dotted_version(driver.library) if driver and driver.library else None
+    module = dotted_version(driver.kernel_module) if driver and driver.kernel_module else None
+    return PartialFacts(
+        gpu=", ".join(dict.fromkeys(gpu.name for gpu in snapshot.gpus)) or None,
+        sm=snapshot.capabilities[-1] if snapshot.capabilities else None,
+        torch=dotted_version(interpreter.torch) if interpreter and interpreter.torch else None,
+        torch_cuda=dotted_version(interpreter.torch_cuda) if interpreter and interpreter.torch_cuda else None,
+        nvcc=_first(r.nvcc_version for r in resolutions),
+        cuda_headers=kit.headers_version if kit else None,
+        driver=library or module,
+        flashinfer=interpreter.dist_version("flashinfer-python") if interpreter else None,
+        gcc=_first(compiler.version for compiler in snapshot.compilers if compiler.kind == "gcc"),
+        os=_os(snapshot),
+        env=env,
+        cuda_home=env.get("CUDA_HOME"),
+        unit=service.name,
+        kernel_module=module,
+        driver_packages=library,
+        lock_files=tuple(lock for cache in snapshot.caches for lock in cache.locks),
+    )
+
+
+def _os(snapshot: Snapshot) -> str | None:
+    host = snapshot.host
+    glibc = f" (glibc {'.'.join(map(str, host.glibc))})" if host.glibc else ""
+    return f"{host.os_name}{glibc}".strip() or None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
-from remedy.causes import catalogue
+from remedy.causes import catalogue, claims
 from remedy.causes.case import Case, by_signatures
 from remedy.causes.entry import Cause, Claim, Weight
 from remedy.causes.scan import Scan, Scanner
@@ -15,6 +16,15 @@ from remedy.jit.types import Resolution
 from remedy.unit.types import Launch, Service
 
 Found = tuple[Cause, Claim]
+
+#: What is said of a unit that did not fail, by its ActiveState=.
+_UNFAILED: Final = {
+    "active": "Nothing is wrong: the service is running.",
+    "reloading": "Nothing is wrong: the service is reloading.",
+    "activating": "The service is starting, and nothing is wrong so far.",
+    "inactive": "Nothing wrong was found; the service is not running.",
+    "deactivating": "Nothing wrong was found; the service is stopping.",
+}
 
 
 def explain(lines: Iterable[str], facts: PartialFacts | None = None) -> Diagnosis:
@@ -51,19 +61,42 @@ def case_of(scan: Scan, facts: PartialFacts) -> Case:
 def judge(case: Case) -> Diagnosis:
     """All findings of a case, root first."""
     found = _claims(case)
-    if not found:
-        return Diagnosis((_otherwise(case),))
+    if not found or _is_up(case, found):
+        return _without_root(case, found)
     root, symptoms = found[0], found[1:]
     findings = [_finding(*root, root=True)]
     findings += [_finding(*other, root=False) for other in symptoms if other[1].weight > Weight.HINT]
     return Diagnosis(tuple(findings))
 
 
+def _is_up(case: Case, found: list[Found]) -> bool:
+    """Whether the service runs in spite of what was found: it is active, and no failing line follows its coming up.
+
+    Being active alone is no proof (systemd.service(5): Type=simple counts as started at once).
+    """
+    if case.state is not None and case.state.active_state != "active":
+        return False
+    failing = [claim for _, claim in found if claim.weight is Weight.DECISIVE and claim.last_line > 0]
+    if case.ready is not None:
+        return all(claim.last_line < case.ready.number for claim in failing)
+    return case.state is not None and not failing
+
+
+def _without_root(case: Case, found: list[Found]) -> Diagnosis:
+    """Nothing stops the service now; what would stop it at its next start is named all the same."""
+    latent = [
+        replace(_finding(*item, root=False), certainty="possible")
+        for item in found
+        if item[1].weight > Weight.HINT and item[0].toolchain
+    ]
+    return Diagnosis((_otherwise(case), *latent))
+
+
 def _claims(case: Case) -> list[Found]:
-    """Every claim, the one that explains most first: by weight, then causal rank, then place in the log."""
+    """Every claim, the one that explains most first: by weight, then causal rank."""
     found: list[Found] = []
     for cause in catalogue.causes():
-        claim = (cause.judge or by_signatures)(case, cause)
+        claim = claims.combined(case, cause, cause.judge(case) if cause.judge else by_signatures(case, cause))
         if claim is not None:
             found.append((cause, _filled(case, cause, claim)))
     return sorted(found, key=lambda item: (-item[1].weight, item[0].rank))
@@ -71,10 +104,11 @@ def _claims(case: Case) -> list[Found]:
 
 def _filled(case: Case, cause: Cause, claim: Claim) -> Claim:
     """With the words that the signatures captured put into summary and advice."""
-    words: dict[str, str] = {}
+    words: dict[str, str] = {"unit": case.facts.unit} if case.facts.unit else {}
     for hit in case.hits(*cause.signatures):
         for name, value in hit.groups.items():
             words.setdefault(name, value)
+    words.setdefault("unit", "UNIT")
     return replace(
         claim,
         summary=fill(claim.summary or cause.summary, words),
@@ -109,11 +143,14 @@ def _finding(cause: Cause, claim: Claim, *, root: bool) -> Finding:
 
 def _otherwise(case: Case) -> Finding:
     """Nothing claimed the case: it is well, or it is something that remedy does not know."""
-    if case.ready is not None:
-        healthy = catalogue.by_id("healthy")
+    healthy, unknown = catalogue.by_id("healthy"), catalogue.by_id("unknown")
+    state = case.state.active_state if case.state else ""
+    if case.ready is not None and state in ("", "active", "activating", "reloading"):
         seen = (Evidence("log", case.ready.text.strip(), case.ready.source),)
         return _finding(healthy, Claim(Weight.NOTED, "likely", seen, healthy.summary, healthy.advice), root=True)
-    unknown = catalogue.by_id("unknown")
+    if state in _UNFAILED:
+        seen = (case.fact(f"the unit is {state}"),)
+        return _finding(healthy, Claim(Weight.NOTED, "likely", seen, _UNFAILED[state], healthy.advice), root=True)
     shown = tuple(Evidence("log", line.text.strip(), line.source) for line in case.errors[:2])
     summary = unknown.summary
     if shown:

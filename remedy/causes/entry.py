@@ -41,7 +41,8 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A cause's case for itself. ``summary`` empty means the cause's own sentence; ``toolchain`` None likewise."""
+    """A cause's case for itself. ``summary`` empty means the cause's own sentence; ``toolchain`` None likewise.
+    ``last_line`` is the number of the last line it rests on that was more than a warning, 0 for none."""
 
     weight: Weight
     certainty: Certainty
@@ -50,6 +51,7 @@ class Claim:
     advice: str = ""
     libraries: tuple[str, ...] = ()
     toolchain: bool | None = None
+    last_line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Page:
     sources: tuple[str, ...] = ()
 
 
-Judge = Callable[["Case", "Cause"], Claim | None]
+Judge = Callable[["Case"], Claim | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,10 @@ class Cause:
 
     ``summary`` is one sentence; ``advice`` the one next step; both may hold ``{names}`` of groups that a signature
     captures, and fall back to the text after ``||`` when none was captured. ``judge`` decides; without one, the
-    signatures do.
+    signatures do. ``statuses`` are systemd's own exit statuses for it (systemd.exec(5), process exit codes),
+    ``results`` the unit's Result= values, ``faults`` the kinds of unit/'s faults, ``load_states`` the LoadState=
+    values that name it by themselves. ``observable`` causes are those that jit/ would foresee while they last;
+    a ``consequence`` never weighs more than NOTED, for whatever else is there explains more.
     """
 
     id: str
@@ -86,3 +91,9 @@ class Cause:
     toolchain: bool = False
     signatures: tuple[Signature, ...] = field(default=())
     judge: Judge | None = None
+    statuses: tuple[int, ...] = ()
+    results: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    load_states: tuple[str, ...] = ()
+    observable: bool = False
+    consequence: bool = False

@@ -21,9 +21,9 @@ def load(text: str, name: str = "facts file") -> PartialFacts:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"{name}: not JSON: {error}", hint="give an object such as {\"nvcc\": \"12.8\"}") from None
+        raise UsageError(f"{name}: not JSON: {error}", hint='give an object such as {"nvcc": "12.8"}') from None
     if not isinstance(found, dict):
-        raise UsageError(f"{name}: holds no JSON object", hint="give an object such as {\"nvcc\": \"12.8\"}")
+        raise UsageError(f"{name}: holds no JSON object", hint='give an object such as {"nvcc": "12.8"}')
     return from_mapping(found)
 
 

@@ -55,6 +55,8 @@ _PREFIXES: Final = (
     r"kernel: ",
     # uvicorn's and Python logging's level words
     r"\[?(?P<level11>DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\]?(?::| -| \||  )\s{0,12}(?=\S)",
+    # "module.name - INFO - ", what Python's basicConfig and CI add after the time
+    r"[\w.-]{1,60} - (?P<level12>DEBUG|INFO|WARNING|ERROR|CRITICAL) - ",
     # lists and quotes that people paste into
     r"(?:[>│|*] |- (?=[A-Z]))",
 )
@@ -65,7 +67,8 @@ _GO_LEVEL: Final = r"\blevel=(\w+)"
 class Line:
     """One line: ``text`` without its prefixes, ``number`` from 1, and what the prefixes said.
 
-    ``time`` is as written; ``writer`` names the process or rank; ``level`` is empty where none was stated.
+    ``time`` is as written; ``writer`` names the process or rank; ``level`` is empty where none was stated;
+    ``journal`` says that time and writer are the journal's own.
     """
 
     text: str
@@ -73,6 +76,7 @@ class Line:
     time: str = ""
     writer: str = ""
     level: Level = ""
+    journal: bool = False
 
     @property
     def quiet(self) -> bool:
@@ -81,8 +85,9 @@ class Line:
 
     @property
     def source(self) -> str:
-        """Where it stands, for evidence: ``log:12``, with time and writer where they are known."""
-        return " ".join(part for part in (f"log:{self.number}", self.time, self.writer) if part)
+        """Where it stands, for evidence: ``log:12`` or ``journal``, with time and writer where they are known."""
+        place = "journal" if self.journal else f"log:{self.number}"
+        return " ".join(part for part in (place, self.time, self.writer) if part)
 
 
 @functools.cache

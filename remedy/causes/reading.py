@@ -58,7 +58,7 @@ def target(hit: Hit, case: Case) -> Reading:
 
 def missing_programs(case: Case) -> tuple[Hit, ...]:
     """Lines that say which nvcc could not be started; status 127 behind an nvcc command says it as well."""
-    named = case.hits(SHELL_NOT_FOUND, NVCC_MISSING)
+    named = case.hits(SHELL_NOT_FOUND, *NVCC_MISSING)
     if named:
         return named
     if case.has(NINJA_127):

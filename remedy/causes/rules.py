@@ -65,7 +65,9 @@ def nvcc_dropped_gpu(facts: PartialFacts) -> str | None:
     below = tables.nvcc_below(facts.sm) if facts.sm else None
     if below is None or facts.nvcc is None or facts.sm is None or facts.nvcc[:2] < below:
         return None
-    return f"nvcc {dotted(facts.nvcc)} no longer knows compute capability {dotted(facts.sm)}, dropped in {dotted(below)}"
+    return (
+        f"nvcc {dotted(facts.nvcc)} no longer knows compute capability {dotted(facts.sm)}, dropped in {dotted(below)}"
+    )
 
 
 def majors_differ(facts: PartialFacts) -> str | None:
@@ -167,7 +169,7 @@ def arch_list_fault(name: str, value: str, facts: PartialFacts) -> str | None:
 # Where JIT libraries keep what they compile; ~/.cache itself is made by the first of them. A home of "/" (no HOME in a
 # unit without User=) shows as a dot directory in the root.
 _JIT_CACHE: Final = (
-    r"/\.triton\b|triton_?cache|flashinfer|torchinductor|torch_extensions|torch_compile|inductor|tvm-ffi|tvm_ffi"
+    r"/\.?triton(?:/|\b)|triton_?cache|flashinfer|torchinductor|torch_extensions|torch_compile|torch_aot_compile|inductor|tvm-ffi|tvm_ffi"
     r"|deep_gemm|tilelang|tvm-debug|cutlass_python_cache|quack_cache|/\.nv\b|\.cupy|numba|cubins?\b|cached_ops|kernel_cache"
     r"|/\.cache/?$|/\.cache/(?:vllm|sglang|torch|triton)|^/\.\w+|/\.config/vllm|__pycache__|_jit"
 )
@@ -197,3 +199,9 @@ def nvcc_newer_than_driver(facts: PartialFacts) -> str | None:
     if known is None or facts.nvcc is None or facts.driver is None or facts.nvcc[:2] <= known:
         return None
     return f"nvcc is {dotted(facts.nvcc)}, driver {dotted(facts.driver)} knows up to CUDA {dotted(known)}"
+
+
+def torch_newer_than_driver(facts: PartialFacts) -> bool:
+    """Whether torch's CUDA release is newer than the driver knows."""
+    known = driver_cuda(facts.driver) if facts.driver else None
+    return known is not None and facts.torch_cuda is not None and facts.torch_cuda[:2] > known

@@ -35,11 +35,16 @@ NVCC_RUN: Final = Signature(
 NVCC_RELEASE: Final = Signature("release", r"release (?P<release>\d+\.\d+), V\d+\.\d+", weak=True)
 # The program behind nvcc, ninja, a host compiler could not be started: the path tells which fault it is.
 SHELL_NOT_FOUND: Final = Signature(
-    "nvcc", r"(?:^|\bsh: (?:line )?\d+: |\bsh: )(?P<program>\S*nvcc): (?:command )?(?:not found|Permission denied|No such|.*未找到)"
-)
-NVCC_MISSING: Final = Signature(
     "nvcc",
-    r"(?:No such file or directory|Not a directory|Permission denied)[^\w/'\":$~]*: ?['\"](?P<program>[^'\"]*nvcc)['\"]",
+    r"(?:^|\bsh: (?:line )?\d+: |\bsh: )(?P<program>\S*nvcc): (?:command )?(?:not found|Permission denied|No such|.*未找到)",
+)
+NVCC_MISSING: Final = (
+    Signature(
+        "nvcc",
+        r"(?:No such file or directory|Not a directory|Permission denied)[^\w/'\":$~]*: ?['\"](?P<program>[^'\"]*nvcc)['\"]",
+    ),
+    # distutils quotes the command, and a quoted CUDA_HOME within it
+    Signature("nvcc", r"(?:execute|command) [\"']?(?P<program>\S*nvcc)[\"']?(?:\"|')?(?: failed)?: No such file"),
 )
 NINJA_127: Final = Signature("127", r"(?:exit(?:ed)? (?:status|with status|code)[: ]+|code=)127\b", weak=True)
 # Wrappers: a build failed, nothing more.
@@ -73,7 +78,8 @@ PERMISSION: Final = (
     Signature(": permission denied", r"(?P<path>/[^\s:'\"]+)['\"]?: permission denied"),
 )
 READ_ONLY: Final = Signature(
-    "ead-only file system", r"(?:(?P<path>/[^\s:'\"]+)['\"]?: )?[Rr]ead-only file system(?:[^'\"/]{0,20}['\"]?(?P<path2>/[^'\",;:\s]+))?"
+    "ead-only file system",
+    r"(?:(?P<path>/[^\s:'\"]+)['\"]?: )?[Rr]ead-only file system(?:[^'\"/]{0,20}['\"]?(?P<path2>/[^'\",;:\s]+))?",
 )
 NO_GPU: Final = (
     Signature("No CUDA GPUs are available"),
@@ -87,7 +93,9 @@ UNSUPPORTED_PTX: Final = Signature(
 UNSUPPORTED_PTX_CODE: Final = Signature("UnsupportedPtxVersion", weak=True)
 NO_KERNEL_IMAGE: Final = Signature("no kernel image is available")
 CACHED_ARCH: Final = Signature(
-    "cached_ops", r"flashinfer/(?:[\d.]+(?:post|rc|dev)?\d*/)?(?P<archs>\d{2,3}[af]?(?:_\d{2,3}[af]?)*)/cached_ops", weak=True
+    "cached_ops",
+    r"flashinfer/(?:[\d.]+(?:post|rc|dev)?\d*/)?(?P<archs>\d{2,3}[af]?(?:_\d{2,3}[af]?)*)/cached_ops",
+    weak=True,
 )
 INSUFFICIENT_DRIVER: Final = Signature(
     "driver version is insufficient", r"CUDA driver version is insufficient for CUDA runtime version"
@@ -97,7 +105,7 @@ SHARED_OBJECT: Final = Signature(
     "cannot open shared object", r"(?P<lib>lib[\w+.-]*\.so[.\d]*|[\w.-]+\.so[.\d]*): cannot open shared object"
 )
 UNDEFINED_SYMBOL: Final = Signature("undefined symbol", r"undefined symbol: (?P<symbol>\w+)")
-OUT_OF_MEMORY_KILL: Final = Signature(
-    "Killed process", r"Killed process (?P<pid>\d+),? \((?P<victim>[^)]*)\)"
+OUT_OF_MEMORY_KILL: Final = Signature("Killed process", r"Killed process (?P<pid>\d+),? \((?P<victim>[^)]*)\)")
+TIMED_OUT: Final = Signature(
+    "start operation timed out", r"(?P<unit>[\w@.:\\-]+\.service)?:? ?start operation timed out"
 )
-TIMED_OUT: Final = Signature("start operation timed out", r"(?P<unit>[\w@.:\\-]+\.service)?:? ?start operation timed out")

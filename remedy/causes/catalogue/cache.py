@@ -34,25 +34,26 @@ _STALE: Final = (
     Signature("stale", r"stale (?:JIT |compile |kernel |flashinfer )?cache|cache (?:is|was) stale|[Cc]ache .{0,40}built (?:with|for|by) (?:a )?(?:different|another|older)"),
 )  # fmt: skip
 _IN_CACHE: Final = Signature("torch_compile_cache", r"File \"[^\"]*torch_compile_cache/", weak=True, library="vllm")
-_IN_MODULE: Final = Signature("cached_ops", r"File \"[^\"]*cached_ops/|Loading .*cached_ops", weak=True, library="flashinfer")
+_IN_MODULE: Final = Signature(
+    "cached_ops", r"File \"[^\"]*cached_ops/|Loading .*cached_ops", weak=True, library="flashinfer"
+)
 _CORRUPTED: Final = Signature("corrupted compilation artifact", weak=True, library="vllm")
 _UNPICKLED: Final = Signature("Ran out of input", weak=True)
 _BAD_JSON: Final = Signature("JSONDecodeError", weak=True)
 _TRITON_CACHE: Final = Signature("triton", r"\.triton/cache|triton/runtime/cache\.py", weak=True)
 
 
-def _stale(case: Case, cause: Cause) -> Claim | None:
+def _stale(case: Case) -> Claim | None:
     said = case.hits(*_STALE)
     if said:
         return claim_from(said)
-    foreseen = case.foreseen(cause.id)
     inside = case.hits(_IN_CACHE)
     if inside:
         return claim_from(inside + case.hits(_CORRUPTED), certainty="likely", weight=Weight.NOTED)
     if case.has(_UNPICKLED, _BAD_JSON) and case.has(_TRITON_CACHE, _CORRUPTED):
         return claim_from(case.hits(_UNPICKLED, _BAD_JSON), certainty="likely")
     guess = case.hits(_CORRUPTED)
-    if guess and not foreseen:
+    if guess:
         return claim_from(guess, certainty="possible", weight=Weight.HINT)
     return None
 
@@ -60,9 +61,17 @@ def _stale(case: Case, cause: Cause) -> Claim | None:
 # --- jit-cache-unwritable -----------------------------------------------------------------------------------------
 
 _NO_NAME: Final = Signature("getpwuid", r"getpwuid\(\): uid not found: (?P<uid>\d+)")
-_NO_HOME: Final = Signature("ome directory", r"(?:[Cc]ould not|[Cc]annot|[Uu]nable to) determine (?:the )?home directory")
-_NO_CACHE: Final = Signature("cache", r"(?:[Cc]ache|cubins?) ?(?:dir(?:ectory)?|folder|path) .{0,60}(?:is )?not writ(?:e?able)")
-_NO_PARENT: Final = Signature("No such file or directory: ", r"No such file or directory: ['\"](?P<path>/(?:home|nonexistent|root)[^'\"]*/\.(?:cache|triton)[^'\"]*)", weak=True)
+_NO_HOME: Final = Signature(
+    "ome directory", r"(?:[Cc]ould not|[Cc]annot|[Uu]nable to) determine (?:the )?home directory"
+)
+_NO_CACHE: Final = Signature(
+    "cache", r"(?:[Cc]ache|cubins?) ?(?:dir(?:ectory)?|folder|path) .{0,60}(?:is )?not writ(?:e?able)"
+)
+_NO_PARENT: Final = Signature(
+    "No such file or directory: ",
+    r"No such file or directory: ['\"](?P<path>/(?:home|nonexistent|root)[^'\"]*/\.(?:cache|triton)[^'\"]*)",
+    weak=True,
+)
 
 
 def _is_cache(hit: Hit) -> bool:
@@ -72,7 +81,7 @@ def _is_cache(hit: Hit) -> bool:
     return rules.is_jit_cache(path) if path else rules.speaks_of_kernels(text)
 
 
-def _unwritable(case: Case, cause: Cause) -> Claim | None:
+def _unwritable(case: Case) -> Claim | None:
     refused = tuple(hit for hit in case.hits(*PERMISSION, READ_ONLY) if _is_cache(hit))
     hits = refused + case.hits(_NO_NAME, _NO_HOME, _NO_CACHE)
     if hits:
@@ -84,7 +93,9 @@ def _unwritable(case: Case, cause: Cause) -> Claim | None:
 # --- jit-cache-locked ---------------------------------------------------------------------------------------------
 
 _WAITING: Final = (
-    Signature("baton", r"(?:[Ww]aiting for (?:the )?(?:lock|baton)|file_baton\.py|baton\.wait|baton release)", library="torch"),
+    Signature(
+        "baton", r"(?:[Ww]aiting for (?:the )?(?:lock|baton)|file_baton\.py|baton\.wait|baton release)", library="torch"
+    ),
     Signature("tale file handle"),
     Signature("aiting for lock", r"[Ww]aiting for (?:file )?lock (?:on )?\S*(?:cache|cached_ops|jit|extension)"),
     Signature("Timeout", r"(?:filelock|The file lock).*\.lock"),
@@ -97,7 +108,7 @@ _BATON_UNTIL: Final = "0.2.6"
 _SILENCE: Final = 300.0
 
 
-def _locked(case: Case, cause: Cause) -> Claim | None:
+def _locked(case: Case) -> Claim | None:
     facts = case.facts
     seen = []
     if facts.lock_files:
@@ -139,7 +150,7 @@ _KILLED: Final = Signature("Killed", r"^Killed\s*$", weak=True)
 _CODE_137: Final = Signature("137", r"(?:exit(?:ed)? (?:status|code|with)|code=)[ :=(with)]*137\b", weak=True)
 
 
-def _build_killed(case: Case, cause: Cause) -> Claim | None:
+def _build_killed(case: Case) -> Claim | None:
     import re
 
     victims = tuple(
@@ -178,7 +189,7 @@ _GAVE_UP: Final = (
 )  # fmt: skip
 
 
-def _cold(case: Case, cause: Cause) -> Claim | None:
+def _cold(case: Case) -> Claim | None:
     building = case.hits(*_BUILDING)
     gave_up = case.hits(*_GAVE_UP)
     if case.has(*BUILD_FAILED):
@@ -230,7 +241,14 @@ CAUSES: Final = (
         advice="`remedy fix {unit}` moves aside the stale modules only; a rebuild of each takes minutes.",
         judge=_stale,
         signatures=(
-            *_STALE, _IN_CACHE, _IN_MODULE, _CORRUPTED, _UNPICKLED, _BAD_JSON, _TRITON_CACHE, SHARED_OBJECT,
+            *_STALE,
+            _IN_CACHE,
+            _IN_MODULE,
+            _CORRUPTED,
+            _UNPICKLED,
+            _BAD_JSON,
+            _TRITON_CACHE,
+            SHARED_OBJECT,
             UNDEFINED_SYMBOL,
         ),  # fmt: skip
         page=_page(

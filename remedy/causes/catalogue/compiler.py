@@ -21,6 +21,7 @@ from remedy.causes.shared import (
     TRITON_AT_WORK,
     UNSUPPORTED_ARCH,
     UNSUPPORTED_PTX,
+    UNSUPPORTED_PTX_CODE,
 )
 
 # --- nvcc-not-found -----------------------------------------------------------------------------------------------
@@ -32,7 +33,9 @@ _NOT_FOUND: Final = (
     Signature("ould not find CUDA installation", library="tvm-ffi"),
     Signature("utomatically detect CUDA installation", library="tilelang"),
     Signature("but no `nvcc` found", library="tilelang"),
-    Signature("nvcc not found", r"nvcc not found (?:at|and PyTorch|in|on)|RuntimeError: nvcc not found", library="torch"),
+    Signature(
+        "nvcc not found", r"nvcc not found (?:at|and PyTorch|in|on)|RuntimeError: nvcc not found", library="torch"
+    ),
     Signature("nvcc was not found", r"unavailable since nvcc was not found", library="flashinfer"),
     Signature("FlashInfer kernels are disabled", r"nvcc \(", library="flashinfer"),
     Signature("ailed to find nvcc"),
@@ -40,12 +43,14 @@ _NOT_FOUND: Final = (
     Signature("ould not find compiler set in environment variable CUDACXX"),
     Signature("No CUDA toolset found"),
     Signature("CUDA_HOME", r"(?:assert|Assertion).*CUDA_HOME|CUDA_HOME (?:is|was) (?:None|not (?:set|found))"),
-    Signature("CUDA toolkit", r"[Cc]ould not (?:find|locate) (?:the )?CUDA [Tt]oolkit|CUDA toolkit (?:is |was )?not found"),
+    Signature(
+        "CUDA toolkit", r"[Cc]ould not (?:find|locate) (?:the )?CUDA [Tt]oolkit|CUDA toolkit (?:is |was )?not found"
+    ),
 )
 _NVCC_BLANK: Final = Signature("NVCC:", r"^\s*NVCC:\s*(?:None|N/A|Not Available)?\s*$", weak=True, library="sglang")
 
 
-def _not_found(case: Case, cause: Cause) -> Claim | None:
+def _not_found(case: Case) -> Claim | None:
     named = tuple(
         hit
         for hit in reading.missing_programs(case)
@@ -68,16 +73,21 @@ _TOO_OLD: Final = (
     Signature("CUDA", r"CUDA(?: [Vv]ersion)? (?:must|should) be (?:>=|at least) ?(?P<needed>1\d\.\d+)", weak=True),
 )  # fmt: skip
 # Headers that came with a release: their absence tells the compiler's age.
-_NEWER_HEADER: Final = Signature("cuda_fp", r"\b(?P<header>cuda_fp[468]\.h)\b.{0,40}(?:No such|not found|cannot open|没有)")
+_NEWER_HEADER: Final = Signature(
+    "cuda_fp", r"\b(?P<header>cuda_fp[468]\.h)\b.{0,40}(?:No such|not found|cannot open|没有)"
+)
 _HEADER_SINCE: Final = {"cuda_fp8.h": (11, 8), "cuda_fp6.h": (12, 8), "cuda_fp4.h": (12, 8)}
 # A flood of errors inside headers that the library itself ships: the compiler is older than they are.
 _BUNDLED: Final = Signature(
-    "error", r"(?:cub::_V_\d|cuda::__\d|/cccl/|cutlass/|libcudacxx/|sampling\.cuh).*(?:has no member|is undefined|no instance|not a template)|has no member.*|Error limit reached",
+    "error",
+    r"(?:cub::_V_\d|cuda::__\d|/cccl/|cutlass/|libcudacxx/|sampling\.cuh).*(?:has no member|is undefined|no instance|not a template)|has no member.*|Error limit reached",
     weak=True,
 )
 _BUNDLED_WANT: Final = (12, 3)
 _OLD_PTX_ISA: Final = Signature(
-    "Unsupported .version", r"Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'", weak=True
+    "Unsupported .version",
+    r"Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'",
+    weak=True,
 )
 
 
@@ -89,7 +99,7 @@ def nvcc_isa(case: Case) -> bool:
     return known is not None and rules.dotted(known) in said and not case.has(*TRITON_AT_WORK)
 
 
-def _too_old(case: Case, cause: Cause) -> Claim | None:
+def _too_old(case: Case) -> Claim | None:
     for part in (_refused_target, _floor, _empty_set, _old_for_sources):
         found = part(case)
         if found is not None:
@@ -117,9 +127,7 @@ def _floor(case: Case) -> Claim | None:
         return None
     # The line is a warning; what makes it the cause is that something failed of it afterwards.
     fails = case.has(*EMPTY_ARCHS, *BUILD_FAILED) or any("rror" in hit.line.text for hit in hits)
-    return claim_from(
-        hits + case.hits(*EMPTY_ARCHS), _aged(case), weight=Weight.DECISIVE if fails else Weight.NOTED
-    )
+    return claim_from(hits + case.hits(*EMPTY_ARCHS), _aged(case), weight=Weight.DECISIVE if fails else Weight.NOTED)
 
 
 def _empty_set(case: Case) -> Claim | None:
@@ -175,7 +183,7 @@ def _foreseen_or_facts(case: Case) -> Claim | None:
 # --- nvcc-too-new -------------------------------------------------------------------------------------------------
 
 
-def _too_new(case: Case, cause: Cause) -> Claim | None:
+def _too_new(case: Case) -> Claim | None:
     dropped = rules.nvcc_dropped_gpu(case.facts)
     facts = (case.fact(dropped, "nvcc"),) if dropped else ()
     hits = tuple(hit for hit in case.hits(UNSUPPORTED_ARCH) if reading.target(hit, case) == "new")
@@ -187,13 +195,15 @@ def _too_new(case: Case, cause: Cause) -> Claim | None:
 
 
 def _newer_than_driver(case: Case) -> Claim | None:
-    """Built here by a compiler that the driver is too old for. In a wheel's library the driver alone is at fault."""
-    hits = case.hits(UNSUPPORTED_PTX, INSUFFICIENT_DRIVER)
+    """Built here by a compiler that the driver is too old for. Where torch's own CUDA is as much too new for the
+    driver, a wheel's library may be what failed, and the driver alone is at fault."""
+    hits = case.hits(UNSUPPORTED_PTX, UNSUPPORTED_PTX_CODE)
+    if case.has(*JIT_AT_WORK):
+        hits += case.hits(INSUFFICIENT_DRIVER)
     newer = rules.nvcc_newer_than_driver(case.facts)
-    built_here = case.hits(*JIT_AT_WORK)
-    if not (hits and built_here and newer) or rules.driver_lacks(case.facts):
+    if not (hits and newer) or rules.torch_newer_than_driver(case.facts):
         return None
-    return claim_from(hits + built_here[:1], (case.fact(newer, "nvcc"),))
+    return claim_from(hits + case.hits(*JIT_AT_WORK)[:1], (case.fact(newer, "nvcc"),))
 
 
 # --- nvcc-torch-mismatch ------------------------------------------------------------------------------------------
@@ -205,7 +215,7 @@ _MISMATCH: Final = Signature(
 )
 
 
-def _mismatch(case: Case, cause: Cause) -> Claim | None:
+def _mismatch(case: Case) -> Claim | None:
     differ = rules.majors_differ(case.facts)
     facts = (case.fact(differ, "nvcc"),) if differ else ()
     hits = case.hits(_MISMATCH)
@@ -230,7 +240,8 @@ CAUSES: Final = (
         summary="A library has to compile a CUDA kernel and finds no nvcc where it looks.",
         advice="`remedy fix {unit}` installs or points to a toolkit that suits torch and the GPU.",
         judge=_not_found,
-        signatures=(*_NOT_FOUND, _NVCC_BLANK, SHELL_NOT_FOUND, NVCC_MISSING, NVCC_RUN, NINJA_127),
+        signatures=(*_NOT_FOUND, _NVCC_BLANK, SHELL_NOT_FOUND, *NVCC_MISSING, NVCC_RUN, NINJA_127),
+        observable=True,
         page=Page(
             meaning="FlashInfer, torch's extensions, TVM-FFI, SGLang, DeepGEMM and TileLang compile kernels on the "
             "machine that runs them. They look for a toolkit root (CUDA_HOME, then CUDA_PATH, then the nvcc on PATH, "
@@ -266,9 +277,19 @@ CAUSES: Final = (
         advice="`remedy fix {unit}` installs a toolkit of torch's CUDA release and points the unit to it.",
         judge=_too_old,
         signatures=(
-            *_TOO_OLD, _NEWER_HEADER, _BUNDLED, _OLD_PTX_ISA, *EMPTY_ARCHS, CUDA_FLOOR, UNSUPPORTED_ARCH, NVCC_RUN,
-            NVCC_RELEASE, *BUILD_FAILED, *TRITON_AT_WORK,
+            *_TOO_OLD,
+            _NEWER_HEADER,
+            _BUNDLED,
+            _OLD_PTX_ISA,
+            *EMPTY_ARCHS,
+            CUDA_FLOOR,
+            UNSUPPORTED_ARCH,
+            NVCC_RUN,
+            NVCC_RELEASE,
+            *BUILD_FAILED,
+            *TRITON_AT_WORK,
         ),  # fmt: skip
+        observable=True,
         page=Page(
             meaning="Each CUDA release knows the GPUs of its time. nvcc 12.8 is the first for compute capability 12.0 "
             "(RTX PRO 6000 Blackwell, RTX 50), 12.9 the first for 12.1 and for the family target 120f; 11.8 the first "
@@ -303,6 +324,7 @@ CAUSES: Final = (
         advice="`remedy fix {unit}` brings a toolkit of torch's CUDA release.",
         judge=_mismatch,
         signatures=(_MISMATCH, *BUILD_FAILED),
+        observable=True,
         page=Page(
             meaning="A torch extension links torch's CUDA runtime and is compiled against the toolkit's headers. With "
             "CUDA 12 on one side and 13 on the other the two don't fit, and torch refuses to build.",
@@ -325,7 +347,15 @@ CAUSES: Final = (
         summary="The nvcc that is found no longer builds for this GPU, or builds what this driver can't load.",
         advice="`remedy fix {unit}` points the unit to an older toolkit that serves GPU and driver.",
         judge=_too_new,
-        signatures=(UNSUPPORTED_ARCH, *BUILD_FAILED, UNSUPPORTED_PTX, INSUFFICIENT_DRIVER, *JIT_AT_WORK),
+        signatures=(
+            UNSUPPORTED_ARCH,
+            *BUILD_FAILED,
+            UNSUPPORTED_PTX,
+            UNSUPPORTED_PTX_CODE,
+            INSUFFICIENT_DRIVER,
+            *JIT_AT_WORK,
+        ),
+        observable=True,
         page=Page(
             meaning="CUDA 13 dropped every GPU below compute capability 7.5: Pascal (GTX 10, P40, P100) and Volta "
             "(V100). And what a compiler of a newer major builds needs a driver of that major: 580 for CUDA 13.",

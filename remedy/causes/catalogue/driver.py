@@ -20,7 +20,7 @@ _MISMATCH: Final = (
 )
 
 
-def _mismatch(case: Case, cause: Cause) -> Claim | None:
+def _mismatch(case: Case) -> Claim | None:
     differ = rules.driver_parts_differ(case.facts)
     facts = (case.fact(differ, "kernel_module"),) if differ else ()
     hits = case.hits(*_MISMATCH)
@@ -34,15 +34,19 @@ def _mismatch(case: Case, cause: Cause) -> Claim | None:
 
 _TOO_OLD: Final = (
     Signature("river on your system is too old", r"too old \(found version (?P<found>\d+)\)|too old"),
-    Signature("please update your driver", r"unsatisfied condition: cuda ?>= ?(?P<needed>[\d.]+)|please update your driver"),
+    Signature(
+        "please update your driver", r"unsatisfied condition: cuda ?>= ?(?P<needed>[\d.]+)|please update your driver"
+    ),
     Signature("orward compatibility was attempted on non supported HW"),
-    Signature("river", r"(?:NVIDIA|CUDA|nvidia) [Dd]river .{0,60}(?:is too old|is outdated|needs to be updated|too old)"),
+    Signature(
+        "river", r"(?:NVIDIA|CUDA|nvidia) [Dd]river .{0,60}(?:is too old|is outdated|needs to be updated|too old)"
+    ),
     Signature("river", r"[Dd]river .{0,30}(?:does not support|doesn't support) CUDA"),
 )
 _SYMBOL_WAIT: Final = Signature("not found in libcuda", r"(?P<symbol>cu[A-Z]\w+).{0,40}not found in libcuda")
 
 
-def _too_old(case: Case, cause: Cause) -> Claim | None:
+def _too_old(case: Case) -> Claim | None:
     lacks = rules.driver_lacks(case.facts)
     facts = (case.fact(lacks, "driver"),) if lacks else ()
     symbols = tuple(hit for hit in case.hits(UNDEFINED_SYMBOL) if _driver_symbol(hit.groups.get("symbol", "")))
@@ -72,7 +76,7 @@ _LIBCUDA: Final = (
 )  # fmt: skip
 
 
-def _libcuda(case: Case, cause: Cause) -> Claim | None:
+def _libcuda(case: Case) -> Claim | None:
     return claim_from(case.hits(*_LIBCUDA) + driver_library_unlinked(case))
 
 
@@ -116,7 +120,7 @@ _BOOT: Final = (
 _BOOT_NOTE: Final = r"(?i)\bboot|reboot|after (?:power|restart)|before the driver|later by hand|manual(?:ly)? .*works"
 
 
-def _not_ready(case: Case, cause: Cause) -> Claim | None:
+def _not_ready(case: Case) -> Claim | None:
     """No GPU at boot, and the driver came afterwards."""
     import re
 
@@ -135,7 +139,7 @@ def _not_ready(case: Case, cause: Cause) -> Claim | None:
     return None
 
 
-def _missing(case: Case, cause: Cause) -> Claim | None:
+def _missing(case: Case) -> Claim | None:
     hits = case.hits(*NO_GPU, *(s for s in _GONE if not s.weak))
     return claim_from(hits)
 
@@ -236,7 +240,12 @@ CAUSES: Final = (
         advice="Update the driver (CUDA 13 needs 580 or later), or install torch built for the CUDA that it knows.",
         judge=_too_old,
         signatures=(
-            *_TOO_OLD, _SYMBOL_WAIT, INSUFFICIENT_DRIVER, UNSUPPORTED_PTX, UNSUPPORTED_PTX_CODE, UNDEFINED_SYMBOL,
+            *_TOO_OLD,
+            _SYMBOL_WAIT,
+            INSUFFICIENT_DRIVER,
+            UNSUPPORTED_PTX,
+            UNSUPPORTED_PTX_CODE,
+            UNDEFINED_SYMBOL,
             *NO_GPU,
         ),  # fmt: skip
         page=Page(

@@ -46,7 +46,7 @@ _UNSUPPORTED: Final = (
 )  # fmt: skip
 
 
-def _unsupported(case: Case, cause: Cause) -> Claim | None:
+def _unsupported(case: Case) -> Claim | None:
     text = rules.gcc_too_new(case.facts)
     facts = (case.fact(text, "gcc"),) if text else ()
     hits = case.hits(*_UNSUPPORTED)
@@ -61,7 +61,7 @@ _HIPCC_MISSING: Final = Signature("hipcc", r"hipcc: (?:command )?not found|No su
 _AMD: Final = r"(?i)\b(?:AMD|MI\d{2,3}|Radeon|Instinct|gfx\d)"
 
 
-def _rocm(case: Case, cause: Cause) -> Claim | None:
+def _rocm(case: Case) -> Claim | None:
     import re
 
     gpu, facts = case.facts.gpu or "", case.facts
@@ -84,6 +84,7 @@ CAUSES: Final = (
         summary="A C or C++ compiler is needed to build kernels, and none is found on the service's PATH or in $CC/$CXX.",
         advice="`apt-get install g++` brings both; `remedy fix {unit}` does it with a preview.",
         signatures=_NO_COMPILER,
+        observable=True,
         page=Page(
             meaning="nvcc compiles host code with gcc/g++; Triton builds a small launcher with $CC, gcc or clang; "
             "Inductor needs g++. None was found.",
@@ -93,7 +94,11 @@ CAUSES: Final = (
             "`Failed to preprocess host compiler properties`, `c++: not found`.",
             mending="The distribution's g++ package (it brings gcc), or CC and CXX set to one that is there.",
             avoid="CC=clang alone can break nvcc, which gets it as -ccbin.",
-            sources=("triton 3.0 to 3.9, runtime/build.py", "torch 2.6 to 2.14, _inductor/cpp_builder.py", "nvcc --help"),
+            sources=(
+                "triton 3.0 to 3.9, runtime/build.py",
+                "torch 2.6 to 2.14, _inductor/cpp_builder.py",
+                "nvcc --help",
+            ),
         ),
     ),
     Cause(
@@ -129,7 +134,10 @@ CAUSES: Final = (
         summary="The headers of the service's own Python are missing; a module can't be compiled without Python.h.",
         advice="Install them for that Python version, e.g. `apt-get install python3-dev`.",
         signatures=(
-            Signature("Python.h", r"Python\.h['\"]?(?:[:：]| file not found| was not found)|(?:open source file|include) [\"<]Python\.h[\">]"),
+            Signature(
+                "Python.h",
+                r"Python\.h['\"]?(?:[:：]| file not found| was not found)|(?:open source file|include) [\"<]Python\.h[\">]",
+            ),
             Signature("pyconfig.h", r"[:：] ?pyconfig\.h[:：]"),
             Signature("Could NOT find Python", r"missing: .*Development"),
             Signature("Python.h"),
@@ -154,12 +162,21 @@ CAUSES: Final = (
         summary="ninja, which drives the kernel builds, is not on the service's PATH.",
         advice="`remedy fix {unit}` puts the virtual environment's bin, where pip installs it, on the unit's PATH.",
         signatures=(
-            Signature("'ninja'", r"(?:No such file or directory|Not a directory|Permission denied).{0,4}['\"]ninja['\"]"),
+            Signature(
+                "'ninja'", r"(?:No such file or directory|Not a directory|Permission denied).{0,4}['\"]ninja['\"]"
+            ),
             Signature("Ninja is required to load C++ extensions", library="torch"),
-            Signature("ninja", r"(?:sh: (?:line )?\d+: |sh: |env: ['‘]?)(?:\S*/)?ninja['’]?: (?:command )?(?:not found|No such)"),
+            Signature(
+                "ninja",
+                r"(?:sh: (?:line )?\d+: |sh: |env: ['‘]?)(?:\S*/)?ninja['’]?: (?:command )?(?:not found|No such)",
+            ),
             Signature("ninja (PATH) is missing", library="flashinfer"),
-            Signature("ninja", r"(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|requires) ['\"`]?ninja\b|ninja (?:is )?(?:not (?:found|installed)|could not be found)"),
+            Signature(
+                "ninja",
+                r"(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|requires) ['\"`]?ninja\b|ninja (?:is )?(?:not (?:found|installed)|could not be found)",
+            ),
         ),  # fmt: skip
+        observable=True,
         page=Page(
             meaning="FlashInfer, torch's extensions, TVM-FFI and SGLang start `ninja` from PATH to compile kernels.",
             origin="pip puts ninja into the virtual environment's bin. In a shell that folder is on PATH, because the "
@@ -180,6 +197,7 @@ CAUSES: Final = (
         advice="Set TVM_FFI_GPU_BACKEND=cuda in the unit; `remedy fix {unit}` does it.",
         judge=_rocm,
         signatures=(_HIPCC, _HIPCC_MISSING, NVCC_RUN),
+        observable=True,
         page=Page(
             meaning="TVM-FFI up to 0.1.12 builds for AMD as soon as any ROCm home is found, whatever GPU and torch are "
             "there.",

@@ -25,8 +25,14 @@ CAUSES: Final = (
             Signature("RevisionNotFoundError"),
             Signature("does not appear to have a file named"),
             Signature("Invalid repository ID or local directory"),
-            Signature("Can't load", r"Can't load (?:the |image processor|tokenizer|config\w*|feature|processor|model).* for '(?P<model>[^']+)'"),
-            Signature("No such file or directory", r"No such file or directory:? .{0,4}['\"]?(?P<model>[^'\"]*(?:config\.json|\.safetensors(?:\.index\.json)?|\.gguf|tokenizer\S*|/models?/[^'\"]*))['\"]?"),
+            Signature(
+                "Can't load",
+                r"Can't load (?:the |image processor|tokenizer|config\w*|feature|processor|model).* for '(?P<model>[^']+)'",
+            ),
+            Signature(
+                "No such file or directory",
+                r"No such file or directory:? .{0,4}['\"]?(?P<model>[^'\"]*(?:config\.json|\.safetensors(?:\.index\.json)?|\.gguf|tokenizer\S*|/models?/[^'\"]*))['\"]?",
+            ),
             Signature("failed to open GGUF file", r"GGUF file '?(?P<model>[^']+)'?"),
             Signature("gguf", r"(?:failed to (?:open|load)|no such file).{0,60}\.gguf|\.gguf.{0,40}No such file"),
             Signature("not found, try pulling it first", r"model ['\"](?P<model>[^'\"]+)['\"] not found"),
@@ -34,7 +40,10 @@ CAUSES: Final = (
             Signature("annot find any model weights with", r"weights with ['`](?P<model>[^'`]+)"),
             Signature("ouldn't connect to 'https://huggingface.co'"),
             Signature("LocalEntryNotFoundError"),
-            Signature("model", r"(?i)model (?:path|file|directory|dir)? ?['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist|doesn't exist|not found|is not a directory)"),
+            Signature(
+                "model",
+                r"(?i)model (?:path|file|directory|dir)? ?['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist|doesn't exist|not found|is not a directory)",
+            ),
             Signature("error loading model", r"error loading model: .*(?:No such|failed to open|not found)"),
             Signature("is not a valid model", r"is not a valid model"),
             Signature("no safetensors", r"(?i)no safetensors (?:weights )?found"),
@@ -69,11 +78,17 @@ CAUSES: Final = (
             Signature("401 Unauthorized"),
             Signature("nvalid user token"),
             Signature("Invalid username or password"),
-            Signature("User Access Token", r"(?:expired|[Ii]nvalid|not valid).{0,40}User Access Token|User Access Token.{0,40}(?:expired|invalid)"),
+            Signature(
+                "User Access Token",
+                r"(?:expired|[Ii]nvalid|not valid).{0,40}User Access Token|User Access Token.{0,40}(?:expired|invalid)",
+            ),
             Signature("not in the authorized list"),
             Signature("awaiting a review from the repo authors"),
             Signature("LocalTokenNotFoundError"),
-            Signature("token", r"(?i)(?:hf_token|hugging ?face\S* token|access token) .{0,40}(?:required|missing|invalid|not set|is needed)"),
+            Signature(
+                "token",
+                r"(?i)(?:hf_token|hugging ?face\S* token|access token) .{0,40}(?:required|missing|invalid|not set|is needed)",
+            ),
         ),  # fmt: skip
         page=Page(
             meaning="The model exists, and the hub doesn't give it to whoever asked.",

@@ -8,7 +8,7 @@ from remedy.causes.entry import Cause, Claim, Page
 from remedy.causes.case import Case
 
 
-def _never(_case: Case, _cause: Cause) -> Claim | None:
+def _never(_case: Case) -> Claim | None:
     """The engine names these two itself, when no other cause claims the case."""
     return None
 

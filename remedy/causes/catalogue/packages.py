@@ -28,10 +28,12 @@ _LOAD: Final = (
 )  # fmt: skip
 
 
-def _shared_library(case: Case, cause: Cause) -> Claim | None:
+def _shared_library(case: Case) -> Claim | None:
     import re
 
-    missing = tuple(hit for hit in case.hits(SHARED_OBJECT) if not hit.groups["lib"].startswith(("libcuda.so", "libnccl-net")))
+    missing = tuple(
+        hit for hit in case.hits(SHARED_OBJECT) if not hit.groups["lib"].startswith(("libcuda.so", "libnccl-net"))
+    )
     cuda = tuple(hit for hit in missing if re.match(_CUDA_LIBRARY, hit.groups["lib"]))
     hits = cuda + case.hits(*_LOAD)
     if hits:
@@ -71,8 +73,12 @@ _VERSIONS: Final = (
 _TORCH_BUILD: Final = Signature("+cu", r"torch[ =]=?\s*(?P<torch>\d\S*?)\+cu(?P<cu>\d{2,3})\b", weak=True)
 
 
-def _mismatch(case: Case, cause: Cause) -> Claim | None:
-    wheels = tuple(hit for hit in case.hits(UNDEFINED_SYMBOL) if hit.groups["symbol"].startswith(("_Z", "aoti_", "torch_", "TVMFFI", "THP")))
+def _mismatch(case: Case) -> Claim | None:
+    wheels = tuple(
+        hit
+        for hit in case.hits(UNDEFINED_SYMBOL)
+        if hit.groups["symbol"].startswith(("_Z", "aoti_", "torch_", "TVMFFI", "THP"))
+    )
     hits = case.hits(*_VERSIONS) + wheels
     if hits:
         return claim_from(hits)
@@ -119,7 +125,7 @@ _TRANSFORMERS: Final = Signature("transformers", r"transformers(?:_utils)?/|conf
 _FOLLOWS: Final = r"vllm\.utils\.flashinfer|get_device_capability|'func'|JITKernel"
 
 
-def _conflict(case: Case, cause: Cause) -> Claim | None:
+def _conflict(case: Case) -> Claim | None:
     import re
 
     hits = tuple(hit for hit in case.hits(*_CONFLICT) if not re.search(_FOLLOWS, hit.line.text))
@@ -142,7 +148,7 @@ _MISSING: Final = (
 _INNER: Final = r"common_ops|vllm\._|sgl_kernel\.|_moe_C|flash_attn_2_cuda|vllm_flash_attn"
 
 
-def _package_missing(case: Case, cause: Cause) -> Claim | None:
+def _package_missing(case: Case) -> Claim | None:
     import re
 
     hits = tuple(hit for hit in case.hits(*_MISSING) if not re.search(_INNER, hit.line.text))

@@ -31,9 +31,13 @@ _GPU_MEMORY: Final = (
 _OOM_RESULT: Final = Signature("oom-kill", r"Failed with result 'oom-kill'|oom-kill:|result=oom-kill")
 _OOM_UNIT: Final = Signature("killed by the OOM killer")
 _OOM_RAY: Final = Signature("OOM killer due to high memory usage", weak=True)
-_OOM_D: Final = Signature("systemd-oomd", r"systemd-oomd\S* .*[Kk]illed|killed by systemd-oomd|Killed \S+ due to memory")
+_OOM_D: Final = Signature(
+    "systemd-oomd", r"systemd-oomd\S* .*[Kk]illed|killed by systemd-oomd|Killed \S+ due to memory"
+)
 _OOM_K8S: Final = Signature("OOMKilled")
-_OOM_NODE: Final = Signature("node running low on memory", r"killed due to the node running low on memory|running low on memory")
+_OOM_NODE: Final = Signature(
+    "node running low on memory", r"killed due to the node running low on memory|running low on memory"
+)
 _OOM_CGROUP: Final = Signature("emory cgroup out of memory")
 _SIGKILL: Final = Signature("9/KILL", r"code=killed, status=9/KILL|status=9/KILL", weak=True)
 _EXIT_137: Final = Signature("137", r"exit(?:ed)?(?: with)?(?: code| status)?:? ?\(?137", weak=True)
@@ -47,7 +51,7 @@ _HOST_MEMORY: Final = (
 _COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbinary|clang)"
 
 
-def _oom_killed(case: Case, cause: Cause) -> Claim | None:
+def _oom_killed(case: Case) -> Claim | None:
     kills = case.hits(OUT_OF_MEMORY_KILL)
     servers = tuple(hit for hit in kills if not re.fullmatch(_COMPILERS, hit.groups["victim"].strip()))
     if kills and not servers:
@@ -57,8 +61,6 @@ def _oom_killed(case: Case, cause: Cause) -> Claim | None:
         hits += case.hits(_OOM_CGROUP)
     if hits:
         return claim_from(tuple(sorted(hits, key=lambda hit: hit.line.number)))
-    if case.state is not None and case.state.result == "oom-kill":
-        return claim_from((), (case.fact("systemd's result is oom-kill"),), weight=Weight.DECISIVE)
     if case.has(_OOM_RAY):
         return claim_from(case.hits(_OOM_RAY), certainty="possible", weight=Weight.NOTED)
     memory = case.hits(*_HOST_MEMORY)
@@ -85,7 +87,9 @@ _DISK: Final = (
     Signature("Errno 122"),
 )  # fmt: skip
 _SHM: Final = Signature("/dev/shm", r"/dev/shm", weak=True)
-_SHM_FAIL: Final = Signature("shm", r"(?:shared memory segment|shm_open|/torch_\d+|insufficient shared memory|bus error)", weak=True)
+_SHM_FAIL: Final = Signature(
+    "shm", r"(?:shared memory segment|shm_open|/torch_\d+|insufficient shared memory|bus error)", weak=True
+)
 
 _NCCL: Final = (
     Signature("NCCL error"),
@@ -107,7 +111,7 @@ _NCCL_LAST: Final = Signature("nccl==", r"vLLM is using nccl==|sglang is using n
 _NCCL_INFO: Final = Signature("NCCL INFO", weak=True)
 
 
-def _nccl(case: Case, cause: Cause) -> Claim | None:
+def _nccl(case: Case) -> Claim | None:
     hits = case.hits(*_NCCL)
     if hits:
         return claim_from(hits)
@@ -164,9 +168,21 @@ CAUSES: Final = (
         advice="`journalctl -k -g 'Out of memory'` names victim and size; then MemoryMax=, fewer workers, or more RAM.",
         judge=_oom_killed,
         signatures=(
-            OUT_OF_MEMORY_KILL, _OOM_RESULT, _OOM_UNIT, _OOM_RAY, _OOM_D, _OOM_K8S, _OOM_NODE, _OOM_CGROUP, _SIGKILL,
-            _EXIT_137, _MINUS_9, *_HOST_MEMORY, *BUILD_FAILED,
+            OUT_OF_MEMORY_KILL,
+            _OOM_RESULT,
+            _OOM_UNIT,
+            _OOM_RAY,
+            _OOM_D,
+            _OOM_K8S,
+            _OOM_NODE,
+            _OOM_CGROUP,
+            _SIGKILL,
+            _EXIT_137,
+            _MINUS_9,
+            *_HOST_MEMORY,
+            *BUILD_FAILED,
         ),  # fmt: skip
+        results=("oom-kill",),
         page=Page(
             meaning="Host memory ran out, and a process of the unit was ended with SIGKILL. No program can log that.",
             origin="Loading weights through host memory on several ranks at once, a page cache that can't be dropped, a "

@@ -11,14 +11,18 @@ from remedy.causes.shared import BUILD_FAILED, NVCC_RUN, PERMISSION, READ_ONLY, 
 
 _NAMESPACE: Final = Signature("226/NAMESPACE")
 _DIRECTORY_STEP: Final = Signature(
-    "Failed at step", r"Failed at step (?P<step>NAMESPACE|STATE_DIRECTORY|CACHE_DIRECTORY|RUNTIME_DIRECTORY|LOGS_DIRECTORY|CAPABILITIES|SECCOMP|APPARMOR_PROFILE|SELINUX_CONTEXT|MEMORY)\b"
+    "Failed at step",
+    r"Failed at step (?P<step>NAMESPACE|STATE_DIRECTORY|CACHE_DIRECTORY|RUNTIME_DIRECTORY|LOGS_DIRECTORY|CAPABILITIES|SECCOMP|APPARMOR_PROFILE|SELINUX_CONTEXT|MEMORY)\b",
 )
 _MOUNT: Final = Signature("set up mount namespac")
 _SYSCALL: Final = Signature("31/SYS", r"status=31/SYS")
 _DENIED_BY_LSM: Final = Signature("avc:", r"avc:  denied|apparmor=\"DENIED\"")
 _NVML_RIGHTS: Final = Signature("Insufficient Permissions", r"Insufficient Permissions")
+_HUB_CACHE: Final = Signature("write in your cache folder", r"cache folder \((?P<path>[^)]+)\)")
 _ADDRESS_FAMILY: Final = Signature("Address family not supported by protocol")
-_NOT_PERMITTED: Final = Signature("peration not permitted", r"[Oo]peration not permitted[^'\"/]{0,20}['\"]?(?P<path>/[^'\",;\s]+)?", weak=True)
+_NOT_PERMITTED: Final = Signature(
+    "peration not permitted", r"[Oo]peration not permitted[^'\"/]{0,20}['\"]?(?P<path>/[^'\",;\s]+)?", weak=True
+)
 
 
 def denied_path(hit: Hit) -> str:
@@ -35,8 +39,8 @@ def not_a_cache(hit: Hit) -> bool:
     return not rules.is_jit_cache(path) if path else not rules.speaks_of_kernels(text)
 
 
-def _sandbox(case: Case, cause: Cause) -> Claim | None:
-    certain = case.hits(_NAMESPACE, _DIRECTORY_STEP, _MOUNT, _SYSCALL, _DENIED_BY_LSM, _NVML_RIGHTS)
+def _sandbox(case: Case) -> Claim | None:
+    certain = case.hits(_NAMESPACE, _DIRECTORY_STEP, _MOUNT, _SYSCALL, _DENIED_BY_LSM, _NVML_RIGHTS, _HUB_CACHE)
     if certain:
         return claim_from(certain)
     refused = tuple(hit for hit in case.hits(*PERMISSION, READ_ONLY) if not_a_cache(hit))
@@ -52,13 +56,11 @@ _JOB_TIMEOUT: Final = Signature("a timeout was exceeded")
 _STOPPING: Final = Signature("timed out", r"State 'stop-\w+' timed out|Stopping timed out", weak=True)
 
 
-def _start_timeout(case: Case, cause: Cause) -> Claim | None:
+def _start_timeout(case: Case) -> Claim | None:
     hits = case.hits(TIMED_OUT, _JOB_TIMEOUT)
     if hits:
         return claim_from(hits)
     result = case.hits(_RESULT_TIMEOUT)
-    if case.state is not None and case.state.result == "timeout":
-        return claim_from(result, (case.fact("systemd's result is timeout"),), weight=Weight.DECISIVE)
     if result and not case.has(_STOPPING) and not case.has(*BUILD_FAILED, NVCC_RUN):
         return claim_from(result, certainty="likely", weight=Weight.DECISIVE)
     return None
@@ -76,9 +78,19 @@ CAUSES: Final = (
         "ReadWritePaths -p PrivateDevices -p DeviceAllow`, and the path's rights with `namei -l PATH`.",
         judge=_sandbox,
         signatures=(
-            _NAMESPACE, _DIRECTORY_STEP, _MOUNT, _SYSCALL, _DENIED_BY_LSM, _NVML_RIGHTS, _ADDRESS_FAMILY,
-            _NOT_PERMITTED, *PERMISSION, READ_ONLY,
+            _NAMESPACE,
+            _DIRECTORY_STEP,
+            _MOUNT,
+            _SYSCALL,
+            _DENIED_BY_LSM,
+            _NVML_RIGHTS,
+            _HUB_CACHE,
+            _ADDRESS_FAMILY,
+            _NOT_PERMITTED,
+            *PERMISSION,
+            READ_ONLY,
         ),  # fmt: skip
+        statuses=(218, 226, 227, 228, 229, 231, 233, 238, 239, 240),
         page=Page(
             meaning="The program ran, asked for a file, device or system call, and was refused: by the owner and mode "
             "of a path, by a mandatory access control, or by the unit's own hardening.",
@@ -105,6 +117,7 @@ CAUSES: Final = (
         advice="Raise it: `systemctl edit {unit}`, `[Service]`, `TimeoutStartSec=30min`.",
         judge=_start_timeout,
         signatures=(TIMED_OUT, _JOB_TIMEOUT, _RESULT_TIMEOUT, _STOPPING),
+        results=("timeout",),
         page=Page(
             meaning="A service of Type=notify or forking has to say that it is up within TimeoutStartSec=, 90 seconds "
             "where nothing else is set. Loading a large model takes longer. Nothing is broken.",

@@ -26,8 +26,12 @@ from remedy.jit import tables
 # --- arch-list-wrong ----------------------------------------------------------------------------------------------
 
 _NOT_ON_TARGET: Final = Signature("not supported on .target", r"not supported on \.target '(?P<target>sm_\d+[af]?)'")
-_UNKNOWN_ARCH: Final = Signature("nknown CUDA arch", r"nknown CUDA arch \((?P<arch>[^)]*)\) or GPU not supported", library="torch")
-_MALFORMED: Final = Signature("not enough values to unpack", r"not enough values to unpack \(expected 2, got 1\)", weak=True)
+_UNKNOWN_ARCH: Final = Signature(
+    "nknown CUDA arch", r"nknown CUDA arch \((?P<arch>[^)]*)\) or GPU not supported", library="torch"
+)
+_MALFORMED: Final = Signature(
+    "not enough values to unpack", r"not enough values to unpack \(expected 2, got 1\)", weak=True
+)
 _CONTEXT: Final = Signature("compilation_context", weak=True, library="flashinfer")
 _SET_LIST: Final = Signature("set TVM_FFI_CUDA_ARCH_LIST", library="tvm-ffi")
 _GENCODE: Final = Signature("gencode", r"-gencode[= ]arch=compute_(?P<arch>\d+[af]?)", weak=True)
@@ -45,7 +49,7 @@ def _listed(case: Case) -> tuple[Evidence, ...]:
     return tuple(found)
 
 
-def _arch_list(case: Case, cause: Cause) -> Claim | None:
+def _arch_list(case: Case) -> Claim | None:
     listed = _listed(case)
     refused = tuple(hit for hit in case.hits(UNSUPPORTED_ARCH) if reading.target(hit, case) == "list")
     said = refused + case.hits(_UNKNOWN_ARCH, _SET_LIST) + _without_suffix(case)
@@ -105,14 +109,18 @@ def _image_of_cache(case: Case, listed: tuple[Evidence, ...]) -> Claim | None:
 # --- ptxas-too-old ------------------------------------------------------------------------------------------------
 
 _ISA: Final = Signature(
-    "Unsupported .version", r"Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'", weak=True
+    "Unsupported .version",
+    r"Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'",
+    weak=True,
 )
 _PTXAS_NEEDS: Final = Signature("ptxas", r"needs ptxas >= (?P<needed>[\d.]+)", library="flashinfer")
-_PTXAS_VERSION: Final = Signature("ptxas", r"Triton only support CUDA 10\.0 or higher|Cannot find ptxas", library="triton")
+_PTXAS_VERSION: Final = Signature(
+    "ptxas", r"Triton only support CUDA 10\.0 or higher|Cannot find ptxas", library="triton"
+)
 _PTXAS_KNOWN: Final = Signature("sm_", r"'sm_\w+' is not a recognized processor", library="triton")
 
 
-def _ptxas(case: Case, cause: Cause) -> Claim | None:
+def _ptxas(case: Case) -> Claim | None:
     named = tuple(hit for hit in case.hits(UNDEFINED_VALUE) if hit.groups["option"] in ("gpu-name", "gpu-architecture"))
     hits = named + case.hits(_PTXAS_NEEDS, _PTXAS_VERSION)
     if not nvcc_isa(case):
@@ -131,7 +139,9 @@ _TORCH_WARNING: Final = Signature(
     "is not compatible with the current PyTorch installation", r"CUDA capability (?P<sm>sm_\d+)|not compatible"
 )
 _GPU_TOO_OLD: Final = Signature(
-    "ompute capability", r"(?:compute capability|requires|only supports?|minimum|at least).{0,80}(?:compute capability|capability) ?(?:of |>= ?|at least )?(?P<needed>\d\.\d|\d{2})", weak=True
+    "ompute capability",
+    r"(?:compute capability|requires|only supports?|minimum|at least).{0,80}(?:compute capability|capability) ?(?:of |>= ?|at least )?(?P<needed>\d\.\d|\d{2})",
+    weak=True,
 )
 _KERNEL_CODES: Final = (
     Signature("cudaErrorNoKernelImageForDevice"),
@@ -144,7 +154,7 @@ _KERNEL_CODES: Final = (
 _ATTENTION_GPU: Final = Signature("only supports Ampere GPUs or newer")
 
 
-def _no_image(case: Case, cause: Cause) -> Claim | None:
+def _no_image(case: Case) -> Claim | None:
     sm = case.facts.sm
     facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm else ()
     hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU)
@@ -169,8 +179,21 @@ CAUSES: Final = (
         advice="`remedy show {unit}` tells where *_CUDA_ARCH_LIST is set; `remedy fix {unit}` writes the right one.",
         judge=_arch_list,
         signatures=(
-            UNSUPPORTED_ARCH, _UNKNOWN_ARCH, _SET_LIST, _NOT_ON_TARGET, _REQUIRES_TARGET, _MALFORMED, _CONTEXT,
-            _GENCODE, *EMPTY_ARCHS, CUDA_FLOOR, NO_KERNEL_IMAGE, CACHED_ARCH, NVCC_RUN, NVCC_RELEASE, *BUILD_FAILED,
+            UNSUPPORTED_ARCH,
+            _UNKNOWN_ARCH,
+            _SET_LIST,
+            _NOT_ON_TARGET,
+            _REQUIRES_TARGET,
+            _MALFORMED,
+            _CONTEXT,
+            _GENCODE,
+            *EMPTY_ARCHS,
+            CUDA_FLOOR,
+            NO_KERNEL_IMAGE,
+            CACHED_ARCH,
+            NVCC_RUN,
+            NVCC_RELEASE,
+            *BUILD_FAILED,
             *TRITON_AT_WORK,
         ),  # fmt: skip
         page=Page(

@@ -21,7 +21,8 @@ from remedy.causes.types import Evidence
 # --- cuda-home-invalid --------------------------------------------------------------------------------------------
 
 _NO_DIRECTORY: Final = Signature(
-    "CUDA", r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}(?:does(?:n't| not) exist|is not a (?:valid )?director|not a valid|is invalid)"
+    "CUDA",
+    r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}(?:does(?:n't| not) exist|is not a (?:valid )?director|not a valid|is invalid)",
 )
 _CICC: Final = Signature("cicc", r"(?:cicc|cudafe\+\+|fatbinary): (?:command )?not found|cicc['\"]?: No such file")
 _NO_OBJECT: Final = Signature(
@@ -30,7 +31,7 @@ _NO_OBJECT: Final = Signature(
 _NVCC_SILENT: Final = Signature("NVCC:", r"^\s*NVCC:\s*(?:None|N/A|Not Available)?\s*$", weak=True)
 
 
-def _home_invalid(case: Case, cause: Cause) -> Claim | None:
+def _home_invalid(case: Case) -> Claim | None:
     lines: list[Hit] = []
     facts: list[Evidence] = []
     for hit in reading.missing_programs(case):
@@ -65,13 +66,16 @@ def _misspelt(case: Case, failed: tuple[Hit, ...]) -> Claim | None:
 # --- toolkit-mixed ------------------------------------------------------------------------------------------------
 
 _INCOMPATIBLE: Final = Signature("CUDA compiler and CUDA toolkit headers are incompatible")
-_OTHER_CUDART: Final = Signature("is defined in CUDA", r"cuda_runtime|redefinition of .*cuda", weak=True)
+# A module built here wants a function of a newer libcudart than the one that torch brought into the process.
+_OTHER_CUDART: Final = Signature("version libcudart", r"undefined symbol: cuda\w+, version libcudart\.so\.(?P<major>\d+)")
 
 
-def _mixed(case: Case, cause: Cause) -> Claim | None:
+def _mixed(case: Case) -> Claim | None:
     differ = rules.headers_differ(case.facts)
     facts = (case.fact(differ, "nvcc"),) if differ else ()
     hits = case.hits(_INCOMPATIBLE)
+    if case.has(*JIT_AT_WORK):
+        hits += case.hits(_OTHER_CUDART)
     if hits:
         return claim_from(hits, facts)
     failed = case.hits(*BUILD_FAILED)
@@ -91,10 +95,11 @@ _HEADER_MISSING: Final = (
     Signature("fatal error: ", r"fatal error: '?" + _HEADERS + r"'?(?:: No such| file not found)"),
     Signature("cannot open source file", r"cannot open source file \"" + _HEADERS + r"\""),
     Signature("ould not find", r"[Cc]ould not find (?:the )?(?:header )?['\"]?" + _HEADERS),
+    Signature(".h", _HEADERS + r"['\"]?:? (?:was )?not found"),
 )
 
 
-def _headers_missing(case: Case, cause: Cause) -> Claim | None:
+def _headers_missing(case: Case) -> Claim | None:
     nvcc = reading.nvcc_version(case)
     hits = tuple(
         hit
@@ -112,7 +117,9 @@ _LINKER: Final = Signature("ld", r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)?: .*" + _
 _NOT_LINKED: Final = Signature("-lcud", r"cannot find " + _LIBRARY)
 _STUBS: Final = Signature("stubs", r"-L\S*stubs", weak=True)
 _INCOMPATIBLE_LIBRARY: Final = Signature("skipping incompatible", r"libcud\w+\.so")
-_UNRESOLVED: Final = Signature("undefined reference to", r"undefined reference to [`'‘]_*(?P<symbol>cu(?:da)?[A-Z_]\w+)")
+_UNRESOLVED: Final = Signature(
+    "undefined reference to", r"undefined reference to [`'‘]_*(?P<symbol>cu(?:da)?[A-Z_]\w+)"
+)
 _INVALID_HANDLE: Final = Signature("nvalid resource handle", weak=True)
 
 
@@ -124,7 +131,7 @@ def driver_library_unlinked(case: Case) -> tuple[Hit, ...]:
     return hits if driver_only and not case.has(_STUBS, *JIT_AT_WORK) else ()
 
 
-def _not_linkable(case: Case, cause: Cause) -> Claim | None:
+def _not_linkable(case: Case) -> Claim | None:
     hits = case.hits(_LINKER, _NOT_LINKED, _INCOMPATIBLE_LIBRARY, _UNRESOLVED)
     if hits:
         return None if hits == driver_library_unlinked(case) else claim_from(hits)
@@ -141,14 +148,16 @@ def _not_linkable(case: Case, cause: Cause) -> Claim | None:
 
 _REDECLARED: Final = (
     Signature("previous function", r"previous function \"(?:cospi|sinpi|rsqrt)f?\""),
-    Signature("specification is incompatible", r"incompatible with that of previous function \"(?:cospi|sinpi|rsqrt)f?\""),
+    Signature(
+        "specification is incompatible", r"incompatible with that of previous function \"(?:cospi|sinpi|rsqrt)f?\""
+    ),
     Signature("pi(", r"(?:mathcalls|math_functions)\S*\(?\d*\)?.*\b(?:cospi|sinpi|rsqrt)f?\("),
     Signature("__THROW", r"(?:cospi|sinpi|rsqrt)f?\b.*(?:noexcept|exception spec)"),
 )
 _REDECLARED_WEAK: Final = Signature("exception specification is incompatible", weak=True)
 
 
-def _glibc(case: Case, cause: Cause) -> Claim | None:
+def _glibc(case: Case) -> Claim | None:
     text = rules.glibc_conflicts(case.facts)
     facts = (case.fact(text, "os"),) if text else ()
     hits = case.hits(*_REDECLARED)
@@ -169,9 +178,17 @@ CAUSES: Final = (
         advice="`remedy show {unit}` tells where the variable is set; `remedy fix {unit}` sets it right.",
         judge=_home_invalid,
         signatures=(
-            _NO_DIRECTORY, _CICC, _NO_OBJECT, _NVCC_SILENT, SHELL_NOT_FOUND, NVCC_MISSING, NVCC_RUN, NINJA_127,
+            _NO_DIRECTORY,
+            _CICC,
+            _NO_OBJECT,
+            _NVCC_SILENT,
+            SHELL_NOT_FOUND,
+            *NVCC_MISSING,
+            NVCC_RUN,
+            NINJA_127,
             *BUILD_FAILED,
         ),  # fmt: skip
+        observable=True,
         page=Page(
             meaning="The libraries take CUDA_HOME (else CUDA_PATH) unchecked and run $CUDA_HOME/bin/nvcc, include "
             "$CUDA_HOME/include, link from $CUDA_HOME/lib64. What it names is not a complete toolkit.",
@@ -196,7 +213,8 @@ CAUSES: Final = (
         summary="nvcc and the CUDA headers or libraries that it uses come from different CUDA releases.",
         advice="`remedy toolkits` shows which; `remedy fix {unit}` points everything to one complete toolkit.",
         judge=_mixed,
-        signatures=(_INCOMPATIBLE, *BUILD_FAILED),
+        signatures=(_INCOMPATIBLE, _OTHER_CUDART, *BUILD_FAILED, *JIT_AT_WORK),
+        observable=True,
         page=Page(
             meaning="A toolkit's parts are made for one another. nvcc of 13.3 with runtime headers of 13.0 stops at the "
             "first file that includes libcu++.",
@@ -247,7 +265,13 @@ CAUSES: Final = (
         advice="`remedy fix {unit}` completes the toolkit or takes one that can be linked.",
         judge=_not_linkable,
         signatures=(
-            _LINKER, _NOT_LINKED, _STUBS, _INCOMPATIBLE_LIBRARY, _UNRESOLVED, _INVALID_HANDLE, INSUFFICIENT_DRIVER,
+            _LINKER,
+            _NOT_LINKED,
+            _STUBS,
+            _INCOMPATIBLE_LIBRARY,
+            _UNRESOLVED,
+            _INVALID_HANDLE,
+            INSUFFICIENT_DRIVER,
             *JIT_AT_WORK,
         ),  # fmt: skip
         page=Page(
@@ -276,11 +300,12 @@ CAUSES: Final = (
         advice="`remedy fix {unit}` brings a toolkit of CUDA 13 or later.",
         judge=_glibc,
         signatures=(*_REDECLARED, _REDECLARED_WEAK),
+        observable=True,
         page=Page(
             meaning="Both the C library and CUDA's crt/math_functions.h declare cospi, sinpi and rsqrt. Since glibc "
             "2.41 the declarations differ in their exception specification, and nvcc stops.",
             origin="Debian 13, Ubuntu 25.04, Fedora 42 and rolling distributions with a CUDA 12 toolkit.",
-            recognised="`exception specification is incompatible with that of previous function \"cospi\"` in "
+            recognised='`exception specification is incompatible with that of previous function "cospi"` in '
             "bits/mathcalls.h.",
             mending="A CUDA 13 toolkit. Nothing in the unit can mend it.",
             avoid="Another gcc doesn't help: the conflict is between two headers. Patching math_functions.h is undone "

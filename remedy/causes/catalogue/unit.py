@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from remedy.causes.case import Case, by_signatures, claim_from
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.case import Case, claim_from
+from remedy.causes.entry import Cause, Claim, Page, Signature
 from remedy.causes.types import Evidence
 
 _EXEC_STEP: Final = Signature("Failed at step EXEC spawning", r"spawning (?P<program>\S+?): ")
@@ -15,29 +16,40 @@ _EXEC_OLD: Final = Signature(": Failed to execute ", r"Failed to execute (?P<pro
 _EXEC_FORMAT: Final = Signature("xec format error", r"(?:(?P<program>/\S+): )?(?:[Ee]xec format error)")
 _INTERPRETER: Final = Signature("bad interpreter", r"(?P<program>/\S+): .*bad interpreter")
 _NO_COMMAND: Final = Signature(
-    "not found", r"(?:bash|/bin/sh|sh|\.sh|exec|env)\S*: (?:line )?(?:\d+: )*(?:exec: )?(?P<program>(?:[\w./-]*/)?(?:python[\d.]*|vllm|sglang|ollama|llama-server|uv|conda|lmdeploy|trtllm-serve|text-generation-launcher)): (?:command )?not found"
+    "not found",
+    r"(?:bash|/bin/sh|sh|\.sh|exec|env)\S*: (?:line )?(?:\d+: )*(?:exec: )?(?P<program>(?:[\w./-]*/)?(?:python[\d.]*|vllm|sglang|ollama|llama-server|uv|conda|lmdeploy|trtllm-serve|text-generation-launcher)): (?:command )?not found",
 )
 _ENV_NO_PROGRAM: Final = Signature("env: ", r"env: ['‘\"]?(?P<program>[\w./-]+)['’\"]?: No such file or directory")
 _IN_PATH: Final = Signature("executable file not found in $PATH", r'exec: "(?P<program>[^"]+)"')
 _STATUS_127: Final = Signature("status=12", r"code=exited, status=12[67]\b", weak=True)
 
+# Only variables that hold paths: a password may hold a dollar sign, and must not be shown.
+_PATH_NAMES: Final = r"PATH$|HOME$|DIR$|ROOT$|CACHE$|PREFIX$|^CC$|^CXX$"
+_ENVIRONMENT_FAULTS: Final = (
+    "environment-literal-variable",
+    "environment-tilde",
+    "environment-quoting",
+    "environment-file-export",
+    "environment-file-relative",
+    "invalid-assignment",
+    "home-specifier",
+)
 _SHOW: Final = "systemctl cat {unit}"
 
 
-def _unit_environment(case: Case, cause: Cause) -> Claim | None:
+def _unit_environment(case: Case) -> Claim | None:
     """systemd's own warnings, unit/'s faults, and values whose ``$`` or ``~`` reached a program unexpanded."""
     faults = tuple(
         Evidence("fact", fault.text, str(fault.place))
         for fault in case.faults
-        if fault.kind.startswith(("environment-", "invalid-assignment", "home-specifier"))
-        and fault.kind != "environment-file-missing"
+        if fault.kind in _ENVIRONMENT_FAULTS
     )
-    warned = case.hits(*(s for s in cause.signatures if not s.weak))
+    warned = case.hits(*_ENVIRONMENT_WARNED)
     literal = case.hits(_LITERAL_VARIABLE, _LITERAL_HOME)
     unexpanded = tuple(
         case.fact(f"{name}={value}: systemd does not expand $VAR or ~ in Environment=", name)
         for name, value in sorted(case.facts.env.items())
-        if (value.startswith("~") or "$" in value) and name not in ("PS1",)
+        if re.search(r"^~/|\$\{?[A-Z_]", value) and re.search(_PATH_NAMES, name)
     )
     if literal and (unexpanded or faults or warned or case.facts.unit):
         return claim_from(literal + warned, faults + unexpanded)
@@ -51,9 +63,25 @@ def _unit_environment(case: Case, cause: Cause) -> Claim | None:
 
 
 _LITERAL_VARIABLE: Final = Signature(
-    "$", r"(?:['\"‘: ]|^)(?P<value>\$\{?(?:HOME|USER|PATH|[A-Z][A-Z0-9_]*_HOME|VIRTUAL_ENV|CONDA_PREFIX)\}?[/:][^'\"’\s]*)", weak=True
+    "$",
+    r"(?:['\"‘: ]|^)(?P<value>\$\{?(?:HOME|USER|PATH|[A-Z][A-Z0-9_]*_HOME|VIRTUAL_ENV|CONDA_PREFIX)\}?[/:][^'\"’\s]*)",
+    weak=True,
 )
-_LITERAL_HOME: Final = Signature("~/", r"(?:No such file|not found|cannot|does not exist).*['\"‘ ](?P<value>~/[^'\"’\s]*)|(?P<value2>~/\S+): (?:not found|No such)", weak=True)
+_LITERAL_HOME: Final = Signature(
+    "~/",
+    r"(?:No such file|not found|cannot|does not exist).*['\"‘ ](?P<value>~/[^'\"’\s]*)|(?P<value2>~/\S+): (?:not found|No such)",
+    weak=True,
+)
+_ENVIRONMENT_WARNED: Final = (
+    Signature(
+        "nvalid environment assignment",
+        r"nvalid environment assignment,? ?(?:ignoring: )?'?(?P<assignment>[^']*(?:'[^']*'[^']*)?)",
+    ),
+    Signature("EnvironmentFile= path is not absolute"),
+    Signature("path is not absolute, ignoring", r"path is not absolute, ignoring: (?P<assignment>.*)"),
+    Signature("Invalid syntax, ignoring: ", r"Invalid syntax, ignoring: (?P<assignment>.*)"),
+    Signature("HOME is not defined", r"\$HOME is not defined"),
+)
 _HOME_READ: Final = Signature("envconfig", r"envconfig\.\w+\(|HOME is not defined", weak=True)
 
 CAUSES: Final = (
@@ -79,6 +107,8 @@ CAUSES: Final = (
             Signature("is masked", r"Unit (?:file )?(?P<unit>\S+\.service) is (?P<why>masked)"),
             Signature("Unit configuration has fatal error", r"(?P<why>Unit configuration has fatal error)"),
         ),
+        load_states=("bad-setting", "error", "masked"),
+        faults=("bad-setting", "unreadable"),
         page=Page(
             meaning="The service manager read the unit file and could not make a runnable service of it. No process was "
             "started, so the service's own log holds nothing about this start.",
@@ -104,6 +134,8 @@ CAUSES: Final = (
             Signature("Failed to load environment files"),
             Signature("Failed to open environment file", r"environment file '?(?P<path>[^':]+)"),
         ),
+        faults=("environment-file-missing", "environment-file-unreadable"),
+        results=("resources",),
         page=Page(
             meaning="EnvironmentFile= names a file that must be read before the program starts, and it is not there or "
             "can't be read. systemd gives up at once; the result is called `resources`.",
@@ -134,6 +166,8 @@ CAUSES: Final = (
             Signature("Failed to determine group credentials"),
             Signature("Failed to resolve user", r"Failed to resolve user"),
         ),
+        statuses=(216, 217),
+        faults=("user-unknown",),
         page=Page(
             meaning="systemd changes to the unit's User= and Group= before it runs the program. The account could not "
             "be found, so the program was not run.",
@@ -158,6 +192,7 @@ CAUSES: Final = (
             Signature("Failed at step CHDIR"),
             Signature("Changing to the requested working directory failed"),
         ),
+        statuses=(200,),
         page=Page(
             meaning="systemd could not change into WorkingDirectory=, and ran nothing.",
             origin="The directory was moved or removed, is on a file system that isn't mounted, or lies below a home "
@@ -178,9 +213,18 @@ CAUSES: Final = (
         advice="Look at it as the service's user would: `ls -l {program}; head -1 {program}`.||Look at the program: "
         "`" + _SHOW + "`, then `ls -l` and `head -1` of its path.",
         signatures=(
-            _EXEC_STEP, _EXEC_UNABLE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, _INTERPRETER, _NO_COMMAND,
-            _ENV_NO_PROGRAM, _IN_PATH, _STATUS_127,
-        ),  # fmt: skip
+            _EXEC_STEP,
+            _EXEC_UNABLE,
+            _EXEC_STATUS,
+            _EXEC_OLD,
+            _EXEC_FORMAT,
+            _INTERPRETER,
+            _NO_COMMAND,
+            _ENV_NO_PROGRAM,
+            _IN_PATH,
+            _STATUS_127,
+        ),
+        statuses=(203,),
         page=Page(
             meaning="systemd forked, set everything up, and the kernel refused to execute the program (203/EXEC); or a "
             "shell in ExecStart= reports that it can't find it (status 127, or 126 for one that is not executable).",
@@ -205,19 +249,12 @@ CAUSES: Final = (
         "read the unit's environment lines as they were meant.",
         advice="Compare what was written with what is set: `remedy show {unit}`.",
         judge=_unit_environment,
-        signatures=(
-            Signature("nvalid environment assignment", r"nvalid environment assignment,? ?(?:ignoring: )?'?(?P<assignment>[^']*(?:'[^']*'[^']*)?)"),
-            Signature("EnvironmentFile= path is not absolute"),
-            Signature("path is not absolute, ignoring", r"path is not absolute, ignoring: (?P<assignment>.*)"),
-            Signature("Invalid syntax, ignoring: ", r"Invalid syntax, ignoring: (?P<assignment>.*)"),
-            Signature("HOME is not defined", r"\$HOME is not defined"),
-            _LITERAL_VARIABLE, _LITERAL_HOME, _HOME_READ,
-        ),  # fmt: skip
+        signatures=(*_ENVIRONMENT_WARNED, _LITERAL_VARIABLE, _LITERAL_HOME, _HOME_READ),
         page=Page(
             meaning="A variable reaches the program with another value than its author meant, or not at all.",
             origin="Environment= and EnvironmentFile= look like shell and are not. `$VAR` and `~` are taken literally; "
             "`export` in a file makes the line invalid; a value with blanks must be quoted as a whole, "
-            "`\"NAME=a b\"`, not `NAME=\"a\"b`; a relative EnvironmentFile= path is ignored; a later file overrides an "
+            '`"NAME=a b"`, not `NAME="a"b`; a relative EnvironmentFile= path is ignored; a later file overrides an '
             "earlier line, and any EnvironmentFile= overrides every Environment=. A system service has no login: HOME "
             "is set only with User=, and nothing reads .bashrc.",
             recognised="PID 1 warns when it loads the unit (`Invalid environment assignment, ignoring`), not when it "
@@ -238,14 +275,13 @@ CAUSES: Final = (
         rank=980,
         summary="systemd refuses another start because the ones before failed too quickly; this is a consequence only.",
         advice="Mend what made the first start fail, then `systemctl reset-failed {unit} && systemctl start {unit}`.",
+        consequence=True,
         signatures=(
             Signature("Start request repeated too quickly"),
-            Signature("start-limit-hit"),
             Signature("start request repeated too quickly"),
+            Signature("start-limit-hit"),
         ),
-        judge=lambda case, cause: (
-            claim_from(case.hits(*cause.signatures), weight=Weight.NOTED) or by_signatures(case, cause)
-        ),
+        results=("start-limit-hit",),
         page=Page(
             meaning="The unit was started more often than StartLimitBurst= allows within StartLimitIntervalSec=. From "
             "then on systemd doesn't even try.",

@@ -1,0 +1,80 @@
+"""A cause's claim from the log, joined with what the unit, systemd and jit/ say of the same cause."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from remedy.causes.case import Case
+from remedy.causes.entry import Cause, Claim, Weight
+from remedy.causes.shared import BUILD_FAILED, EMPTY_ARCHS
+from remedy.causes.types import Evidence
+
+
+def combined(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:
+    """The claim with all its evidence; None where nothing speaks for the cause."""
+    said = _said_by_systemd(case, cause)
+    if said:
+        claim = _joined(claim, said, Weight.DECISIVE)
+    claim = _with_foresight(case, cause, claim)
+    if claim is not None and cause.consequence:
+        return replace(claim, weight=min(claim.weight, Weight.NOTED))
+    return claim
+
+
+def _joined(claim: Claim | None, facts: tuple[Evidence, ...], weight: Weight) -> Claim:
+    if claim is None:
+        return Claim(weight, "likely", facts)
+    return replace(claim, weight=max(claim.weight, weight), certainty="confirmed", evidence=claim.evidence + facts)
+
+
+def _said_by_systemd(case: Case, cause: Cause) -> tuple[Evidence, ...]:
+    """What the manager itself states: exit statuses of its own, the unit's result and load state, its text's faults."""
+    said: list[Evidence] = []
+    if case.load_state in cause.load_states:
+        said.append(case.fact(f"systemd says that the unit is {case.load_state}"))
+    said += [Evidence("fact", fault.text, str(fault.place)) for fault in case.faults if fault.kind in cause.faults]
+    state = case.state
+    if state is not None and state.active_state != "active":
+        if state.exec_main_code == 1 and state.exec_main_status in cause.statuses:
+            said.append(case.fact(f"the main process ended with systemd's exit status {state.exec_main_status}"))
+        if state.result in cause.results and (state.result != "resources" or not case.environment_known):
+            said.append(case.fact(f"systemd's result is {state.result}"))
+    return tuple(said)
+
+
+def _with_foresight(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:
+    """jit/ saw the same: confirmed. jit/ sees it alone: likely. jit/ no longer sees it: it was so at that start."""
+    foreseen = case.foreseen(cause.id)
+    fatal = tuple(item for item in foreseen if item.problem.fatal)
+    if not foreseen:
+        gone = (
+            case.resolved
+            and cause.observable
+            and claim is not None
+            and not any(item.problem.fatal for item in case.problems)
+        )
+        return _past(claim) if gone and claim is not None else claim
+    evidence = tuple(
+        Evidence("fact", text, case.places.get("", ""))
+        for item in (fatal or foreseen)[:2]
+        for text in (item.problem.text, *item.problem.facts[:2])
+    )
+    libraries = tuple(dict.fromkeys(item.library for item in fatal or foreseen))
+    if claim is not None:
+        joined = _joined(claim, evidence, claim.weight if not fatal else Weight.DECISIVE)
+        return replace(joined, libraries=tuple(dict.fromkeys((*libraries, *claim.libraries))))
+    if not fatal:
+        return Claim(Weight.HINT, "possible", evidence, libraries=libraries)
+    # An ambiguous line of a failed build is now explained.
+    explains = case.hits(*EMPTY_ARCHS, *BUILD_FAILED)
+    weight = Weight.DECISIVE if explains else Weight.NOTED
+    shown = tuple(hit.evidence() for hit in explains[:1])
+    return Claim(weight, "likely", shown + evidence, summary=fatal[0].problem.text, libraries=libraries)
+
+
+def _past(claim: Claim) -> Claim:
+    """The log's cause is no longer there: the toolchain was mended since, and the next start decides."""
+    note = Evidence("fact", "no library would meet this now: the toolchain has changed since that start")
+    return replace(
+        claim, weight=min(claim.weight, Weight.NOTED), certainty="possible", evidence=(*claim.evidence, note)
+    )
