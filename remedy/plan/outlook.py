@@ -57,10 +57,11 @@ def foresee(inputs: Inputs, draft: Draft) -> Outlook:
     def now() -> View:
         return Overlaid(view, {edit.path: edit.after for edit in written.values()}) if written else view
 
+    how = (inputs.style, inputs.writable)
     if draft.wanted:
-        take(*set_environment(service, view, inputs.manager, draft.wanted, inputs.style))
+        take(*set_environment(service, view, inputs.manager, draft.wanted, *how))
     for wish in draft.wishes:
-        take(*set_setting(service, now(), inputs.manager, wish.section, wish.name, wish.value, inputs.style))
+        take(*set_setting(service, now(), inputs.manager, wish.section, wish.name, wish.value, *how))
     started = launch(service, now())
     context = replace(inputs.context, env=started.variables(), snapshot=draft.snapshot, view=now())
     edits = tuple(edit for edit in written.values() if edit.before != edit.after)

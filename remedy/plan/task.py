@@ -22,12 +22,7 @@ class Task:
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The environment as the unit sets it: what an edit changes."""
-        return self.now.service.variables()
-
-    @property
-    def process_env(self) -> Mapping[str, str]:
-        """The environment as the interpreter gets it, after scripts and the like in between."""
+        """The environment as the interpreter gets it: what is wanted of an edit holds there."""
         return self.now.launch.variables()
 
     @property

@@ -71,14 +71,14 @@ def _nvcc(task: Task) -> Version | None:
 
 def _plain(task: Task) -> HostCompiler | None:
     """The gcc that PATH finds."""
-    path = which(task.now.view, "gcc", task.process_env.get("PATH"))
+    path = which(task.now.view, "gcc", task.env.get("PATH"))
     known = (one for one in task.draft.snapshot.compilers if one.command in ("gcc", "g++", "c++") and one.version)
     return next(known, None) if path else None
 
 
 def _names_nothing(task: Task) -> bool:
     named = (task.env.get("CC") or "").split()
-    return bool(named) and which(task.now.view, named[0], task.process_env.get("PATH")) is None
+    return bool(named) and which(task.now.view, named[0], task.env.get("PATH")) is None
 
 
 def accepted(version: Version | None, highest: int | None) -> bool:

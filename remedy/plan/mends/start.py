@@ -111,12 +111,11 @@ def after_the_driver(task: Task) -> Draft:
     view, service, draft = task.now.view, task.now.service, task.draft
     here = [unit for unit in _READY_GPUS if any(is_file(view, f"{folder}/{unit}") for folder in _UNITS)]
     for name in ("After", "Wants"):
-        setting = service.value("Unit", name)
-        words = setting.value.split() if setting else []
         every = " ".join(line.value for line in service.values("Unit", name)).split()
         missing = [unit for unit in here if unit not in every]
         if missing:
-            draft = draft.wish("Unit", name, " ".join([*words, *missing]))
+            # set_setting adds words to a setting that is a list.
+            draft = draft.wish("Unit", name, " ".join(missing))
     if draft != task.draft:
         return draft
     command = "+-/usr/bin/nvidia-modprobe -u -c=0"

@@ -1,0 +1,210 @@
+"""Whole plans: from a service, a machine and a cause to the steps, and to a state in which nothing is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from remedy.facts.types import CacheEntry, JitCache
+from remedy.plan.make import make
+from remedy.plan.types import EditFile, InstallPackages, MoveCache, Plan, RestartUnit
+from tests.plan.cases import (
+    DEFAULT_PATH,
+    OLD,
+    PATH,
+    PROGRAMS,
+    STORY,
+    WHOLE,
+    Scene,
+    interpreter,
+    kit,
+    machine,
+    nvidia,
+    unit_text,
+)
+
+NEW = kit("/usr/local/cuda-13.0", (13, 0))
+HOME_130 = ("CUDA_HOME", "/usr/local/cuda-13.0")
+CACHE = "/root/.cache/flashinfer/0.6.8.post1/120f"
+
+
+def wanted(plan: Plan) -> dict[str, str | None]:
+    return dict(plan.wanted)
+
+
+def unit_after(scene: Scene) -> str:
+    """The unit's own file with the plan carried out."""
+    return scene.after(make(scene.inputs())).unit
+
+
+def test_the_story() -> None:
+    scene = Scene()
+    plan = make(scene.inputs())
+    assert [type(step) for step in plan.steps] == [InstallPackages, EditFile, RestartUnit]
+    assert plan.toolkit == "/usr/local/cuda-13.0" and plan.toolkit_version == (13, 0)
+    assert wanted(plan) == {
+        "CUDA_HOME": "/usr/local/cuda-13.0",
+        "PATH": f"/usr/local/cuda-13.0/bin:/root/venv/bin:{DEFAULT_PATH}",
+        "LD_LIBRARY_PATH": "/usr/local/cuda-13.0/lib64:/opt/lib",
+        "FLASHINFER_CUDA_ARCH_LIST": "12.0f",
+    }
+    assert plan.steps[-1] == RestartUnit("sglang-k26.service", daemon_reload=True, expected=630.0)
+    assert any(rejected.candidate == OLD.root and "12.9" in rejected.why for rejected in plan.rejected)
+
+
+def test_the_unit_keeps_everything_else() -> None:
+    after = unit_after(Scene())
+    for line in STORY.splitlines():
+        assert line in after.splitlines() or "cuda-12.8" in line
+    assert "cuda-12.8" not in after
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        Scene(),
+        Scene(style="drop-in"),
+        Scene(snapshot=machine(OLD, NEW)),
+        Scene(unit=unit_text("Environment=CUDA_HOME=/dev/null"), cause="cuda-home-invalid"),
+        Scene(unit=unit_text("Environment=CUDA_HOME=/nonexistent"), cause="cuda-home-invalid"),
+        Scene(unit=unit_text(), cause="nvcc-not-found"),
+        Scene(
+            unit=unit_text('Environment="CUDA_HOME=/usr/local/cuda-12.8" "PATH=/usr/local/cuda-12.8/bin:/usr/bin:/bin"')
+        ),
+        Scene(
+            unit=unit_text("EnvironmentFile=/etc/default/sglang"),
+            files={"/etc/default/sglang": f"PATH=/usr/local/cuda-12.8/bin:{DEFAULT_PATH}\nHF_TOKEN='x'\n"},
+        ),
+        Scene(files={f"{PATH}.d/cuda.conf": "[Service]\nEnvironment=CUDA_HOME=/usr/local/cuda-12.8\n"}),
+        Scene(apt=nvidia()),
+        Scene(
+            unit=unit_text(f"Environment=PATH=/usr/local/cuda-12.8/bin:{DEFAULT_PATH}").replace(
+                "/root/venv/bin/python3 -m", "/opt/start.sh"
+            ),
+            files={"/opt/start.sh": "#!/bin/sh\n. /root/venv/bin/activate\nexec python3 -m sglang.launch_server\n"},
+            programs=(*PROGRAMS, "/opt/start.sh"),
+        ),
+        Scene(
+            unit=unit_text(f"Environment=PATH={DEFAULT_PATH}"),
+            programs=(
+                "/bin/sh",
+                "/usr/bin/which",
+                "/usr/bin/gcc",
+                "/usr/bin/c++",
+                "/usr/bin/g++",
+                "/root/venv/bin/python3",
+                "/root/venv/bin/ninja",
+            ),
+            cause="nvcc-not-found",
+        ),
+    ],
+    ids=[
+        "story",
+        "drop-in",
+        "here",
+        "dev-null",
+        "nonexistent",
+        "no-nvcc",
+        "one-line",
+        "environment-file",
+        "override",
+        "wheels",
+        "activate",
+        "ninja-too",
+    ],
+)
+def test_nothing_is_wrong_afterwards(scene: Scene) -> None:
+    plan = make(scene.inputs())
+    assert plan.impossible is None and plan.steps
+    assert "/dev/null" not in str(plan.wanted) and "nonexistent" not in str(plan.wanted)
+    after = scene.after(plan).inputs()
+    assert [problem for one in after.resolutions for problem in one.problems if problem.fatal] == []
+    # Were the cause still suspected, there would be nothing to do but to start.
+    assert [type(step) for step in make(after).steps] == [RestartUnit]
+
+
+def test_ninja_of_the_venv_is_put_on_path() -> None:
+    programs = ("/usr/bin/which", "/usr/bin/gcc", "/usr/bin/g++", "/usr/bin/c++", "/root/venv/bin/python3")
+    unit = unit_text(
+        "Environment=CUDA_HOME=/usr/local/cuda-13.0", f"Environment=PATH=/usr/local/cuda-13.0/bin:{DEFAULT_PATH}"
+    )
+    scene = Scene(unit, machine(NEW), "ninja-missing", programs=(*programs, "/root/venv/bin/ninja"))
+    plan = make(scene.inputs())
+    assert wanted(plan) == {"PATH": f"/usr/local/cuda-13.0/bin:{DEFAULT_PATH}:/root/venv/bin"}
+    assert [type(step) for step in plan.steps] == [EditFile, RestartUnit]
+
+
+@pytest.mark.parametrize("cause", ["healthy"])
+def test_nothing_to_do(cause: str) -> None:
+    plan = make(Scene(cause=cause, mendable=False).inputs())
+    assert plan.steps == () and plan.impossible is None
+
+
+def test_advice_is_no_change() -> None:
+    plan = make(Scene(cause="gpu-out-of-memory", mendable=False).inputs())
+    assert plan.steps == () and plan.impossible == "do this"
+
+
+def test_a_container_has_its_own_toolchain() -> None:
+    inputs = Scene().inputs()
+    plan = make(replace(inputs, launch=replace(inputs.launch, container="docker")))
+    assert plan.steps == () and "inside the docker image" in (plan.impossible or "")
+
+
+def test_no_toolkit_can_be_had() -> None:
+    python = interpreter("12.8", flashinfer_python="0.6.8.post1")
+    plan = make(Scene(snapshot=machine(OLD, python=python), apt=nvidia("12-8")).inputs())
+    assert plan.steps == () and plan.impossible
+    assert any("in no configured apt repository" in rejected.why for rejected in plan.rejected)
+
+
+def entry(name: str, nvcc: str, size: int = 1000) -> CacheEntry:
+    path = f"{CACHE}/cached_ops/{name}"
+    root = nvcc.removesuffix("/bin/nvcc")
+    return CacheEntry(name, path, size, True, root, nvcc, frozenset({"120f"}), frozenset({"libcudart.so.13"}))
+
+
+def test_only_stale_entries_are_moved() -> None:
+    entries = (entry("page", f"{OLD.root}/bin/nvcc"), entry("sampling", f"{NEW.root}/bin/nvcc"))
+    cache = JitCache("flashinfer", CACHE, True, 2000, entries, True)
+    snapshot = replace(machine(OLD, NEW), caches=(cache,))
+    scene = Scene(snapshot=snapshot)
+    plan = make(scene.inputs())
+    assert [step.path for step in plan.steps if isinstance(step, MoveCache)] == [f"{CACHE}/cached_ops/page"]
+    assert any("built anew" in warning for warning in plan.warnings)
+
+
+def test_stale_entries_alone() -> None:
+    cache = JitCache("flashinfer", CACHE, True, 1000, (entry("page", f"{OLD.root}/bin/nvcc"),), True)
+    unit = unit_text(
+        "Environment=CUDA_HOME=/usr/local/cuda-13.0", f"Environment=PATH=/usr/local/cuda-13.0/bin:{DEFAULT_PATH}"
+    )
+    plan = make(Scene(unit, replace(machine(OLD, NEW), caches=(cache,)), "jit-cache-stale").inputs())
+    assert [type(step) for step in plan.steps] == [MoveCache, RestartUnit]
+    assert plan.steps[-1] == RestartUnit("sglang-k26.service", daemon_reload=False, expected=630.0)
+    assert plan.toolkit is None and plan.wanted == ()
+
+
+def test_completing_a_toolkit_leaves_the_unit_alone() -> None:
+    bare = kit("/usr/local/cuda-13.0", (13, 0), components=WHOLE - {"curand"})
+    unit = unit_text(
+        "Environment=CUDA_HOME=/usr/local/cuda-13.0",
+        f"Environment=PATH=/usr/local/cuda-13.0/bin:{DEFAULT_PATH}",
+        "Environment=FLASHINFER_CUDA_ARCH_LIST=12.0f",
+    )
+    plan = make(Scene(unit, machine(bare), "cuda-headers-missing").inputs())
+    assert [type(step) for step in plan.steps] == [InstallPackages, RestartUnit]
+    assert plan.steps[-1] == RestartUnit("sglang-k26.service", daemon_reload=False, expected=630.0)
+
+
+def test_links_of_others_are_kept() -> None:
+    scene = Scene(
+        links={"/usr/local/cuda": "/usr/local/cuda-12.8"},
+        files={"/etc/systemd/system/other.service": "[Service]\nEnvironment=CUDA_HOME=/usr/local/cuda\n"},
+    )
+    plan = make(scene.inputs())
+    install = plan.steps[0]
+    assert isinstance(install, InstallPackages)
+    assert install.hold_alternatives == (("cuda", "/usr/local/cuda-12.8"),)
+    assert any("other.service uses" in warning for warning in plan.warnings)
