@@ -224,7 +224,7 @@ def _file(
             if is_name(assignment.name):
                 yield assignment, place
             else:
-                faults.append(_name_fault(assignment.name, place))
+                faults.append(_name_fault(assignment.name, assignment.value, place))
 
 
 def _read(view: View, path: str, version: int) -> list[envfile.Assignment]:
@@ -242,9 +242,11 @@ def _read(view: View, path: str, version: int) -> list[envfile.Assignment]:
     return assignments
 
 
-def _name_fault(name: str, place: Place) -> Fault:
+def _name_fault(name: str, value: str, place: Place) -> Fault:
     shown = name if len(name) <= 60 else name[:60] + "…"
     if name.startswith("export ") and is_name(name[7:].strip()):
-        mend = f"write {name[7:].strip()}=… without export: this is no shell script"
-        return Fault("environment-file-export", f"“export” makes this no assignment, ignored: {shown}", place, mend)
+        meant = name[7:].strip()
+        mend = f"write {meant}=… without export: this is no shell script"
+        text = f"“export” makes this no assignment, ignored: {shown}"
+        return Fault("environment-file-export", text, place, mend, meant, value)
     return Fault("invalid-assignment", f"not the name of a variable, ignored: {shown}", place)

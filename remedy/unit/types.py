@@ -76,13 +76,16 @@ class Fault:
 
     ``kind`` is a short stable word (``environment-literal-variable``, ``environment-tilde``,
     ``environment-quoting``, ``environment-file-export``, ``environment-file-relative``, ``invalid-assignment``,
-    ``home-specifier``, ``syntax``, ``environment-file-missing``, …); ``mend`` says what to write instead.
+    ``home-specifier``, ``syntax``, ``environment-file-missing``, …); ``mend`` says what to write instead. Where the
+    fault lies in one variable, ``variable`` names it and ``meant`` is the value that its author had in mind.
     """
 
     kind: str
     text: str
     place: Place
     mend: str = ""
+    variable: str = ""
+    meant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
