@@ -6,15 +6,15 @@ from remedy.jit.tables import Capability
 from remedy.jit.types import Context
 
 
-def visible(context: Context) -> tuple[Capability, ...]:
-    """The distinct capabilities of the visible GPUs, lowest first, as CUDA_VISIBLE_DEVICES leaves them.
+def in_order(context: Context) -> tuple[Capability, ...]:
+    """The capability of each visible GPU, in the order that CUDA counts them, as CUDA_VISIBLE_DEVICES leaves them.
 
     All of them where the variable names UUIDs, or where the GPUs differ and CUDA numbers them by speed
     (CUDA C++ Programming Guide, "CUDA Environment Variables": CUDA_DEVICE_ORDER).
     """
-    every = context.snapshot.capabilities
+    every = tuple(gpu.capability for gpu in context.snapshot.gpus if gpu.capability)
     text = context.env.get("CUDA_VISIBLE_DEVICES")
-    if text is None or (len(every) < 2 and text.strip() not in ("", "-1")):
+    if text is None:
         return every
     wanted: list[int] = []
     for part in text.split(","):
@@ -23,7 +23,13 @@ def visible(context: Context) -> tuple[Capability, ...]:
         if not part.strip().isdigit():
             return every
         wanted.append(int(part))
-    if wanted and context.env.get("CUDA_DEVICE_ORDER") != "PCI_BUS_ID":
+    if wanted and len(set(every)) > 1 and context.env.get("CUDA_DEVICE_ORDER") != "PCI_BUS_ID":
         return every
-    named = {gpu.capability for gpu in context.snapshot.gpus if gpu.index in wanted and gpu.capability}
-    return tuple(sorted(named))
+    by_index = {gpu.index: gpu.capability for gpu in context.snapshot.gpus}
+    named = tuple(found for index in wanted if (found := by_index.get(index)))
+    return named if named or not wanted else every
+
+
+def visible(context: Context) -> tuple[Capability, ...]:
+    """The distinct capabilities of the visible GPUs, lowest first."""
+    return tuple(sorted(set(in_order(context))))

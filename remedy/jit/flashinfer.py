@@ -25,7 +25,7 @@ def root(version: str, context: Context) -> Found:
     """The toolkit root of this release, and the compiler that it would run from it."""
     if not at_least(version, "0.4.0"):
         found = lookup.usual(context)
-        if found.root is None and at_least(version, "0.2.6"):
+        if not found.root and at_least(version, "0.2.6"):
             found = lookup.at(context, lookup.DEFAULT_ROOT, lookup.DEFAULT_ROOT)
         return lookup.with_nvcc(context, found, "PYTORCH_NVCC")
     found = _root_by_which(version, context)
@@ -91,10 +91,19 @@ def _archs(
     broken = _uncaught(asked, context)
     text = context.env.get(VARIABLE)
     if text is not None:
-        return listed(version, text, seen)
+        archs = listed(version, text, seen)
+        asked_for = archs.error is None or archs.error.startswith("RuntimeError")
+        return Archs(error=broken) if broken and asked_for and _asks_version(version, text) else archs
     if broken and any(requirement(version, capability) for capability in capabilities):
         return Archs(warning=broken)
-    return detected(version, capabilities, seen)
+    return detected(version, devices.in_order(context), seen)
+
+
+def _asks_version(version: str, text: str) -> bool:
+    """Whether reading a list asks for the toolkit's version: an entry 12.x without a suffix, from 0.6.7 on."""
+    return any(entry.startswith("12.") and entry[-1].isdigit() for entry in text.split(" ")) and (
+        requirement(version, (12, 0)) is not None
+    )
 
 
 def _uncaught(asked: Found, context: Context) -> str | None:

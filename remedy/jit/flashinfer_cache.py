@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Iterator
 
 from remedy.facts.types import CacheEntry, Toolkit
-from remedy.jit import caches, lookup, tables
+from remedy.jit import caches, lookup, tables, torch_archs
 from remedy.jit.flashinfer_archs import Archs
 from remedy.jit.lookup import Found
 from remedy.jit.types import Context, Problem, Requirement, StaleEntry
@@ -27,7 +27,16 @@ def folder(version: str, context: Context, archs: Archs) -> str:
     above = posixpath.join(base, ".cache/flashinfer")
     if at_least(version, "0.4.1"):
         above = posixpath.join(above, version)
-    return posixpath.join(above, archs.folder) if archs.folder else above
+    name = archs.folder if at_least(version, "0.4.0") else _torch_folder(context)
+    return posixpath.join(above, name) if name else above
+
+
+def _torch_folder(context: Context) -> str:
+    """Up to 0.3.1 the folder is named after torch's flags, by their digits: ``90_120``, ``noarch`` where it raises."""
+    archs = torch_archs.for_context(context)
+    if archs.error or not archs.targets:
+        return "noarch"
+    return "_".join(sorted({target.rstrip("af") for target in archs.targets}))
 
 
 def keeps_records(version: str) -> bool:
