@@ -88,11 +88,12 @@ class UnitBus:
     def properties(self) -> UnitProperties:
         """The unit's state now."""
         cpu = int(self._get(_SERVICE, b"CPUUsageNSec", b"t"))
+        # The invocation comes first: read last, it could be a newer one's than the state that was read before it.
         return UnitProperties(
+            invocation=bytes(self._get(_UNIT, b"InvocationID", b"ay")).hex(),
             active_state=_text(self._get(_UNIT, b"ActiveState", b"s")),
             sub_state=_text(self._get(_UNIT, b"SubState", b"s")),
             result=_text(self._get(_SERVICE, b"Result", b"s")),
-            invocation=bytes(self._get(_UNIT, b"InvocationID", b"ay")).hex(),
             n_restarts=int(self._get(_SERVICE, b"NRestarts", b"u")),
             exec_main_status=int(self._get(_SERVICE, b"ExecMainStatus", b"i")),
             cpu_usage_ns=0 if cpu == 2**64 - 1 else cpu,
