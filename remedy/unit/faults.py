@@ -1,0 +1,145 @@
+"""Lines that systemd takes as they are written, and their author meant otherwise.
+
+systemd.exec(5): "Environment=" expands no variables and knows no ``~``; "EnvironmentFile=" is no shell script.
+systemd.unit(5), "Specifiers": ``%h`` is the home of the manager's user, not of User='s.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from remedy.unit.edit_quoting import assignment_word, file_value
+from remedy.unit.launch_stage import home_of
+from remedy.unit.types import SYSTEMD, Fault, Launch, Service, Variable
+from remedy.view import View
+
+# Variables that hold paths. Others may hold a dollar sign or a quote for good reason: passwords, JSON.
+_PATHS = re.compile(r"(PATH|HOME|DIR|DIRS|ROOT|CACHE|PREFIX|_ENV)$|^(CC|CXX|CUDAHOSTCXX|PWD)$")
+_LISTS = re.compile(r"PATH$|PATHS$")
+_REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(?::?-[^}]*)?\}|([A-Za-z_][A-Za-z0-9_]*))")
+_WELL_KNOWN = frozenset({"HOME", "PATH", "USER", "PWD", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "LD_LIBRARY_PATH"})
+_USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_OF_MANAGER = re.compile(r"(?<!%)(?:%%)*%([huU])")
+_SHELL_WORDS = frozenset({"&&", "||", "|", ";;", ">", ">>", "<", "2>&1", "2>", "&", "&>"})
+
+
+def mistakes(service: Service, launch: Launch | None, view: View) -> tuple[Fault, ...]:
+    """What the reader could not object to; ``service.faults`` holds what systemd itself complains of.
+
+    A variable that the launch chain sets anew is left alone: its line in the unit decides nothing.
+    """
+    found: list[Fault] = []
+    for variable in (service.environment or {}).values():
+        decided = launch.environment.get(variable.name) if launch else variable
+        if variable.source == SYSTEMD or decided is None or decided.source != variable.source:
+            continue
+        found += _in_value(variable, service, view)
+    found += _specifiers(service, view)
+    found += _shell_syntax(service)
+    known = {(fault.kind, fault.place) for fault in service.faults}
+    return tuple(fault for fault in dict.fromkeys(found) if (fault.kind, fault.place) not in known)
+
+
+def _in_value(variable: Variable, service: Service, view: View) -> Iterator[Fault]:
+    name, value = variable.name, variable.value
+    in_file = variable.source.path not in (service.fragment, *service.drop_ins)
+    meant = value
+    if _has_reference(name, value, service):
+        meant = _expanded(name, meant, service, view)
+        which = "EnvironmentFile=" if in_file else "Environment="
+        yield _fault("environment-literal-variable", f"{name}={value}: systemd expands no $VARIABLE in {which}",
+                     variable, meant, in_file)  # fmt: skip
+    if re.match(r"~(/|$)", value) or (_LISTS.search(name) and ":~/" in value):
+        home = home_of(view, service.user or "root") or "/root"
+        meant = re.sub(r"(^|:)~(?=/|:|$)", lambda match: match[1] + home, meant)
+        yield _fault("environment-tilde", f"{name}={value}: systemd knows no ~, the program gets it as it is",
+                     variable, meant, in_file)  # fmt: skip
+    if (bare := _without_quotes(name, value)) != value:
+        yield _fault("environment-quoting", f"{name}={value}: these quotes are part of the value",
+                     variable, bare, in_file)  # fmt: skip
+    elif in_file and _PATHS.search(name) and (comment := re.search(r"\s+#.*$", value, re.DOTALL)):
+        yield _fault("environment-quoting", f"{name}={value}: a comment needs a line of its own, this one is part of"
+                     " the value", variable, value[: comment.start()], in_file)  # fmt: skip
+    if _PATHS.search(name) and value and _has_empty_entry(name, value):
+        entries = [entry for entry in value.rstrip(";,").split(":") if entry]
+        yield _fault("environment-empty-entry", f"{name}={value}: {_empty_entry(name)}",
+                     variable, ":".join(entries), in_file)  # fmt: skip
+
+
+def _fault(kind: str, text: str, variable: Variable, meant: str, in_file: bool) -> Fault:
+    if in_file:
+        mend = f"{variable.name}={file_value(meant, '')}"
+    else:
+        mend = f"Environment={assignment_word(variable.name, meant, 'bare', chr(34))}"
+    return Fault(kind, text, variable.source, f"write {mend}", variable.name, meant)
+
+
+def _has_reference(name: str, value: str, service: Service) -> bool:
+    known = _WELL_KNOWN | (service.environment or {}).keys()
+    for match in _REFERENCE.finditer(value):
+        if (match[1] or match[2]) not in known:
+            continue
+        before, after = value[: match.start()][-1:], value[match.end() :][:1]
+        if _PATHS.search(name) or (before in ("", ":", "/", "=") and after in ("", ":", "/")):
+            return True
+    return False
+
+
+def _expanded(name: str, value: str, service: Service, view: View) -> str:
+    """The value as its author meant it, as far as that can be told; other references stay."""
+    values = service.variables()
+    values["HOME"] = values.get("HOME") or home_of(view, service.user or "root") or "/root"
+    values["USER"] = values.get("USER") or service.user or "root"
+    # A variable that names itself meant what it was before: for PATH that is the manager's, for others nothing.
+    values[name] = _USUAL_PATH if name == "PATH" else ""
+    for _ in range(4):
+        value = _REFERENCE.sub(lambda match: values.get(match[1] or match[2], match[0]), value)
+    return value.strip(":") if _PATHS.search(name) else value
+
+
+def _without_quotes(name: str, value: str) -> str:
+    if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0] and value[0] not in value[1:-1]:
+        return value[1:-1]
+    return re.sub(r"[\"']", "", value) if _LISTS.search(name) else value
+
+
+def _has_empty_entry(name: str, value: str) -> bool:
+    if _LISTS.search(name) and not re.search(r"CUDA_PATH$", name):
+        return value.startswith(":") or value.endswith(":") or "::" in value
+    return bool(re.fullmatch(r"(:.*)|(.*[:;,])", value, re.DOTALL))
+
+
+def _empty_entry(name: str) -> str:
+    if _LISTS.search(name) and not re.search(r"CUDA_PATH$", name):
+        return "an empty entry stands for the working directory"
+    return "this is one path, not a list: the separator is part of it"
+
+
+def _specifiers(service: Service, view: View) -> Iterator[Fault]:
+    if service.user in (None, "root", "0") or service.user_manager:
+        return
+    home = home_of(view, service.user or "root")
+    for name in ("Environment", "EnvironmentFile", "ExecStart", "WorkingDirectory", "ReadWritePaths"):
+        for setting in service.values("Service", name):
+            for match in _OF_MANAGER.finditer(setting.value):
+                meant = {"h": home or f"the home of {service.user}", "u": service.user}.get(match[1], "the number")
+                subject = "home" if match[1] == "h" else "name" if match[1] == "u" else "number"
+                yield Fault(
+                    "home-specifier",
+                    f"%{match[1]} in {name}= is root's {subject}, not that of {service.user} (User=)",
+                    setting.place,
+                    f"write {meant} instead of %{match[1]}",
+                )
+
+
+def _shell_syntax(service: Service) -> Iterator[Fault]:
+    for command in service.exec_start:
+        odd = [word for word in command.argv[1:] if word in _SHELL_WORDS]
+        if odd and not re.search(r"(^|/)(ba|da|z|k)?sh$", command.path):
+            yield Fault(
+                "exec-shell-syntax",
+                f"ExecStart= is no shell: {odd[0]} is handed to {command.path} as an argument",
+                command.source,
+                "use /bin/sh -c '…' for the whole command, or StandardOutput= for a redirection",
+            )
