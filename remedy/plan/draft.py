@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from remedy.facts.types import Snapshot, Toolkit
 from remedy.plan.types import BuildToolkit, InstallPackages, MoveCache, Rejected
+from remedy.unit.types import FileEdit
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,8 @@ class Draft:
     """What has been decided so far, and the machine as it would then be.
 
     ``snapshot`` is that machine, ``programs`` the executables that will be there and aren't yet. ``wanted`` are
-    the unit's environment values (None: unset). ``impossible`` ends the making of the plan.
+    the unit's environment values (None: unset), ``wishes`` its settings, ``rewrites`` lines that say something else
+    than they were meant to. ``impossible`` ends the making of the plan.
     """
 
     snapshot: Snapshot
@@ -32,6 +34,7 @@ class Draft:
     installs: tuple[InstallPackages | BuildToolkit, ...] = ()
     wanted: Mapping[str, str | None] = field(default_factory=dict)
     wishes: tuple[Wish, ...] = ()
+    rewrites: tuple[FileEdit, ...] = ()
     moves: tuple[MoveCache, ...] = ()
     rejected: tuple[Rejected, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -45,6 +48,10 @@ class Draft:
         """With a unit setting wished for."""
         kept = tuple(wish for wish in self.wishes if (wish.section, wish.name) != (section, name))
         return replace(self, wishes=(*kept, Wish(section, name, value)))
+
+    def rewrite(self, edits: tuple[FileEdit, ...]) -> Draft:
+        """With lines written anew."""
+        return replace(self, rewrites=(*self.rewrites, *edits))
 
     def warn(self, *texts: str) -> Draft:
         """With these warnings, each once."""

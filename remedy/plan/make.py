@@ -91,7 +91,7 @@ def _obstacle(draft: Draft, outlook: Outlook) -> str | None:
         if name in refused:
             place = f" ({refused[name].place})" if refused[name].place else ""
             return f"{name} can't be set where it counts: {refused[name].why}{place}"
-    changed = bool(draft.wanted or draft.wishes or draft.installs or draft.moves)
+    changed = bool(draft.wanted or draft.wishes or draft.rewrites or draft.installs or draft.moves)
     return f"{'after these changes ' if changed else ''}{left[0].text}: no mend is known for that ({left[0].cause})"
 
 

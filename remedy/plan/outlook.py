@@ -52,14 +52,16 @@ def foresee(inputs: Inputs, draft: Draft) -> Outlook:
             first = written.get(edit.path)
             written[edit.path] = replace(edit, before=first.before, reason=first.reason) if first else edit
         refused.extend(why_not)
-        service = effective(service.name, view, tuple(written.values()), inputs.manager)
+        if written:
+            service = effective(service.name, view, tuple(written.values()), inputs.manager)
 
     def now() -> View:
         return Overlaid(view, {edit.path: edit.after for edit in written.values()}) if written else view
 
     how = (inputs.style, inputs.writable)
+    take(draft.rewrites, ())
     if draft.wanted:
-        take(*set_environment(service, view, inputs.manager, draft.wanted, *how))
+        take(*set_environment(service, now(), inputs.manager, draft.wanted, *how))
     for wish in draft.wishes:
         take(*set_setting(service, now(), inputs.manager, wish.section, wish.name, wish.value, *how))
     started = launch(service, now())

@@ -117,5 +117,4 @@ MENDS: Final[dict[str, Mend]] = {
     "jit-cache-stale": clear_stale,
     "jit-cache-locked": clear_locks,
     "jit-cache-unwritable": use_cache_directory,
-    "sandbox-denied": use_cache_directory,
 }
