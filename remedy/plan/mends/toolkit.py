@@ -12,7 +12,7 @@ from remedy.plan.alternatives import keep_links
 from remedy.plan.draft import Draft
 from remedy.plan.environment import Move, move_to, toolkit_values
 from remedy.plan.task import Mend, Task
-from remedy.plan.toolkit import choose
+from remedy.plan.toolkit import Choice, choose
 from remedy.plan.types import InstallPackages
 
 # Programs of a toolkit that libraries look for by themselves.
@@ -25,9 +25,7 @@ def use_one_toolkit(task: Task) -> Draft:
     choice = choose(inputs, joined(task.now.resolutions))
     draft = replace(draft, rejected=(*draft.rejected, *choice.rejected)).warn(*choice.warnings)
     if choice.kit is None:
-        return draft.give_up(
-            f"no CUDA toolkit fits: {choice.rejected[-1].why}" if choice.rejected else "no toolkit fits"
-        )
+        return draft.give_up(_nothing_fits(choice))
     draft = with_toolkit(draft, choice.kit)
     if isinstance(choice.step, InstallPackages):
         kept = keep_links(task.now.view, choice.step, inputs.service.name)
@@ -37,6 +35,12 @@ def use_one_toolkit(task: Task) -> Draft:
     used = (resolution.toolkit for resolution in task.now.resolutions)
     move = move_to(choice.kit, task.now.view, inputs.snapshot.toolkits, used)
     return draft.want(toolkit_values(task.env, move)).want(_arch_list(task, move))
+
+
+def _nothing_fits(choice: Choice) -> str:
+    """The reason that tells what to do: a package that could be had, before what is here or on PyPI."""
+    ranked = sorted(choice.rejected, key=lambda one: not one.candidate.startswith("apt"))
+    return f"no CUDA toolkit fits: {ranked[0].why}" if ranked else "no CUDA toolkit fits"
 
 
 def with_toolkit(draft: Draft, kit: Toolkit) -> Draft:
