@@ -33,13 +33,13 @@ def test_standard_input_is_closed() -> None:
     assert shell("cat").stdout == b""
 
 
-def test_a_time_limit_ends_the_whole_process_group(tmp_path: Path) -> None:
+def test_a_time_limit_ends_the_whole_process_group() -> None:
     begin = time.monotonic()
-    result = shell(f"(sleep 30; touch {tmp_path}/late) & sleep 30", timeout=0.2)
+    result = shell("sleep 30.4711 & sleep 30.4711", timeout=0.2)
     assert result.returncode is None and result.why == "no answer within 0.2 s"
-    assert time.monotonic() - begin < 5
-    alive = [pid for pid in os.listdir("/proc") if pid.isdecimal() and _command(pid) == b"sleep\x0030\x00"]
-    assert not alive
+    while any(_command(pid) == b"sleep\x0030.4711\x00" for pid in os.listdir("/proc") if pid.isdecimal()):
+        assert time.monotonic() - begin < 5
+        time.sleep(0.01)
 
 
 def _command(pid: str) -> bytes:
@@ -97,11 +97,6 @@ def test_a_program_that_others_can_write_is_not_run_as_root(tmp_path: Path) -> N
 
 @ROOT_ONLY
 def test_another_user_has_no_rights_of_ours() -> None:
-    script = "id -u; id -g; id -G; grep -E '^(CapEff|NoNewPrivs)' /proc/self/status"
-    lines = run(Programs(), ("sh", "-c", script), timeout=5, user=NOBODY).text.split()
-    assert lines == ["65534", "65534", "65534", "NoNewPrivs:", "1", "CapEff:", "0000000000000000"] or lines[:3] == [
-        "65534",
-        "65534",
-        "65534",
-    ]
-    assert "0000000000000000" in lines and lines[lines.index("NoNewPrivs:") + 1] == "1"
+    script = "id -u; id -g; id -G; grep CapEff /proc/self/status; grep NoNewPrivs /proc/self/status"
+    words = run(Programs(), ("sh", "-c", script), timeout=5, user=NOBODY).text.split()
+    assert words == ["65534", "65534", "65534", "CapEff:", "0000000000000000", "NoNewPrivs:", "1"]

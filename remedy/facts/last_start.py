@@ -1,0 +1,68 @@
+"""How long the last good start of a unit took, from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import monotonic
+
+from remedy.facts.journal import parse_export
+from remedy.facts.run import Runner, run
+from remedy.facts.types import LogLine
+
+#: sd-messages.h: SD_MESSAGE_UNIT_STARTING, SD_MESSAGE_UNIT_STARTED. Both are indexed, so that months of a service's own
+#: lines need not be read to find its starts.
+_STARTING = "7d4958e842da4a758f6c1cdc7b36dcc5"
+_STARTED = "39f53479d3a045ac8e11786248231fbf"
+_STARTS = 12
+_TRIES = 3
+#: Seconds: what all questions together may take, and how long a start may have taken to be looked for.
+_PATIENCE = 3.0
+_LONGEST = 3 * 3600
+_MICROSECONDS = 1_000_000
+
+
+def last_good_start(runner: Runner, unit: str, ready: tuple[str, ...], *, user: bool = False) -> float | None:
+    """Seconds from the start job to the first ready line; None where no such start is found in good time.
+
+    ``ready`` are regular expressions (``Expectation.ready``). Where the manager itself waited for the service
+    (Type=notify), its own two lines count.
+    """
+    deadline = monotonic() + _PATIENCE
+    field = "USER_UNIT" if user else "UNIT"
+    scope = ("--user",) if user else ()
+    match = (f"{field}={unit}", f"MESSAGE_ID={_STARTING}", f"MESSAGE_ID={_STARTED}")
+    asked = run(runner, (*_journalctl(*scope), f"--lines={_STARTS}", *match), timeout=_PATIENCE)
+    starts = list(_starts(parse_export(asked.stdout)))
+    for begin, end, invocation in starts[:_TRIES]:
+        if monotonic() > deadline:
+            break
+        seen = _first_ready(runner, scope, invocation, begin, ready, deadline) if ready else None
+        if seen is None and end - begin > _MICROSECONDS:
+            seen = end
+        if seen is not None:
+            return (seen - begin) / _MICROSECONDS
+    return None
+
+
+def _starts(lines: tuple[LogLine, ...]) -> Iterator[tuple[int, int, str]]:
+    """First and last time of the manager's lines on each start, and its invocation; the newest start first."""
+    times: dict[str, list[int]] = {}
+    for line in lines:
+        if line.invocation:
+            times.setdefault(line.invocation, []).append(line.realtime)
+    yield from ((min(found), max(found), invocation) for invocation, found in reversed(times.items()))
+
+
+def _first_ready(
+    runner: Runner, scope: tuple[str, ...], invocation: str, begin: int, ready: tuple[str, ...], deadline: float
+) -> int | None:
+    since = begin // _MICROSECONDS
+    limits = (f"--since=@{since}", f"--until=@{since + _LONGEST}", f"--grep={'|'.join(ready)}")
+    match = f"_SYSTEMD_INVOCATION_ID={invocation}"
+    found = run(runner, (*_journalctl(*scope), *limits, match), timeout=max(0.1, deadline - monotonic()))
+    # A start that is being followed by weeks of lines is cut off by the time limit: the first match came early.
+    return next((line.realtime for line in parse_export(found.stdout) if line.realtime >= begin), None)
+
+
+def _journalctl(*scope: str) -> tuple[str, ...]:
+    return "journalctl", *scope, "--no-pager", "--quiet", "--output=export"

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from remedy.facts.accounts import Account, account_of, group_id, home_of, members
+from tests.memory import MemoryView
+
+VIEW = MemoryView(
+    {
+        "/etc/passwd": "root:x:0:0:root:/root:/bin/bash\nllm:x:1001:1001:,,,:/var/lib/llm:/bin/sh\nbad line\n"
+        "numeric:x:2000:50::/home/n:/bin/sh\nbroken:x:abc:1::/:/bin/sh\n+::::::\n",
+        "/etc/group": "root:x:0:\nllm:x:1001:\nvideo:x:44:llm,someone\nstaff:x:50:\nrender:x:105:llm\n",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("user", "account"),
+    [
+        ("llm", Account("llm", 1001, 1001, "/var/lib/llm", (1001, 44, 105))),
+        ("1001", Account("llm", 1001, 1001, "/var/lib/llm", (1001, 44, 105))),
+        (None, Account("root", 0, 0, "/root", (0,))),
+        ("root", Account("root", 0, 0, "/root", (0,))),
+        ("stranger", None),
+        ("4711", None),
+        ("broken", None),
+    ],
+)
+def test_account(user: str | None, account: Account | None) -> None:
+    assert account_of(VIEW, user) == account
+
+
+def test_root_is_known_without_a_passwd_file() -> None:
+    assert account_of(MemoryView(), None) == Account("root", 0, 0, "/root", (0,))
+    assert account_of(MemoryView(), "llm") is None
+
+
+def test_homes_and_groups() -> None:
+    assert home_of(VIEW, "llm") == "/var/lib/llm" and home_of(VIEW, "stranger") == "/"
+    assert (group_id(VIEW, "video"), group_id(VIEW, "7"), group_id(VIEW, "none")) == (44, 7, None)
+    assert members(VIEW, 50) == {"numeric"} and members(VIEW, 44) == {"llm", "someone"}
