@@ -20,6 +20,9 @@ class Parameter:
     array: bool = False
 
 
+_UNSET = Parameter((), exported=False, places=())
+
+
 @dataclass(slots=True)
 class State:
     """Variables, functions, positional parameters and working directory; the one thing here that changes."""
@@ -58,10 +61,9 @@ class State:
         self.variables[name] = Parameter(items, exported, (place, *(old.places if old else ())), array)
 
     def export(self, name: str, exported: bool) -> None:
-        """``export NAME``, ``export -n NAME``; one that is unset stays unset."""
-        old = self.variables.get(name)
-        if old is not None:
-            self.variables[name] = Parameter(old.items, exported, old.places, old.array)
+        """``export NAME``, ``export -n NAME``; one that is unset stays so, and is exported once it is set."""
+        old = self.variables.get(name, _UNSET)
+        self.variables[name] = Parameter(old.items, exported, old.places, old.array)
 
     def environment(self) -> dict[str, Variable]:
         """What a command that starts here gets. Arrays are never exported."""

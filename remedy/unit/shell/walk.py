@@ -108,7 +108,7 @@ class Walker:
         if name in ("RANDOM", "SECONDS", "PPID", "EPOCHSECONDS", "HOSTNAME", "OPTARG"):
             return (UNKNOWN,)
         found = self.state.variables.get(name)
-        return found.items if found else None
+        return found.items if found and (found.items or found.array) else None
 
     def assign(self, name: str, value: str) -> None:
         self.state.put(name, (value,), self.here)

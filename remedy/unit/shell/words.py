@@ -22,7 +22,8 @@ _PATTERN_LIMIT = 16 * 1024
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BRACED = re.compile(r"([#!]?)([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?:\[([^]]*)\])?")
 _SLICE = re.compile(r": ?(-?\d+)(?::(\d+))?")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b",
+            "\\": "\\", "'": "'", '"': '"', "?": "?"}  # fmt: skip
 
 
 class Scope(Protocol):
@@ -173,7 +174,17 @@ def _special(word: str, i: int, scope: Scope, found: _Fields, quoted: bool) -> i
 
 
 def _ansi_c(body: str) -> str:
-    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), body, flags=re.DOTALL)
+    """``$'…'``: bash(1), QUOTING. What is no escape keeps its backslash."""
+
+    def plain(match: re.Match[str]) -> str:
+        number = match[1] or match[2]
+        if number or match[3]:
+            code = int(number, 16) if number else int(match[3], 8) & 0xFF
+            return chr(code) if code < 0x80 else chr(code) if match[2] else chr(0xDC00 + code)
+        return _ESCAPES.get(match[4], match[0])
+
+    pattern = r"\\(?:x([0-9a-fA-F]{1,2})|[uU]([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))"
+    return re.sub(pattern, plain, body, flags=re.DOTALL)
 
 
 def _braced(inner: str, scope: Scope, found: _Fields, quoted: bool) -> None:
@@ -239,11 +250,21 @@ def _modified(value: str, rest: str, scope: Scope) -> str:
     if rest in ("^^", ",,"):
         return value.upper() if rest == "^^" else value.lower()
     if match := re.match(r"//?", rest):
-        pattern, _, replacement = rest[match.end() :].partition("/")
+        pattern, replacement = _at_slash(rest[match.end() :])
         regex = re.compile(translate(text(pattern, scope)).removesuffix(r"\Z").removesuffix(r"\z"))
         new = text(replacement, scope)
         return regex.sub(lambda _: new, value, count=0 if match[0] == "//" else 1)
     return UNKNOWN
+
+
+def _at_slash(rest: str) -> tuple[str, str]:
+    """``pattern/replacement`` at the first slash that is neither quoted nor part of an expansion."""
+    i = 0
+    while i < len(rest):
+        if rest[i] == "/":
+            return rest[:i], rest[i + 1 :]
+        i = closing(rest, i) if rest[i] in "\\'\"`$" else i + 1
+    return rest, ""
 
 
 def _trimmed(value: str, operator: str, pattern: str) -> str:
