@@ -11,6 +11,7 @@ from remedy.jit.lookup import Found
 from remedy.jit.tables import Capability
 from remedy.jit.types import Context, Requirement, Resolution
 from remedy.jit.versions import at_least, dotted
+from remedy.view import which
 
 _COMPONENTS: Final = frozenset({"nvcc", "cicc", "ptxas", "crt", "cudart-headers", "cccl"})
 
@@ -57,9 +58,13 @@ def _requires(name: str, version: str, context: Context, nvcc: Version | None) -
     )
 
 
-def _found(context: Context) -> Found:
-    """torch's order of lookup, at import; DG_JIT_NVCC_COMPILER replaces the compiler alone."""
-    return lookup.with_nvcc(context, lookup.usual(context), "DG_JIT_NVCC_COMPILER")
+def root(name: str, version: str, context: Context) -> Found:
+    """torch's order of lookup, at import; the first make asks the program ``which``, and goes on without it."""
+    path = context.env.get("PATH")
+    if not rebuilt(name, version) and which(context.view, "which", path, lookup.UNSET_PATH) is None:
+        named = lookup.from_variables(context, "CUDA_HOME", "CUDA_PATH")
+        return named or lookup.from_default(context) or lookup.NOTHING
+    return lookup.usual(context)
 
 
 class DeepGemm:
@@ -76,7 +81,7 @@ class DeepGemm:
         and newer GPUs, and the import itself fails where no toolkit is found at all.
         """
         name = "sgl-deep-gemm" if servers.version(context, "sgl-deep-gemm") else "deep-gemm"
-        found = _found(context)
+        found = lookup.with_nvcc(context, root(name, version, context), "DG_JIT_NVCC_COMPILER")
         nvcc = lookup.version_of(context, found)
         needs = _requires(name, version, context, nvcc)
         quantised = servers.asks_for(context, "fp8") or servers.asks_for(context, "fp4")

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from remedy.facts.files import Files
-from remedy.facts.types import Dist, Gpu, Interpreter, Snapshot, Toolkit
-from remedy.jit import flashinfer, flashinfer_cache, lookup
+from remedy.jit import flashinfer, flashinfer_cache
 from remedy.jit.types import Context
 from remedy.jit.versions import at_least, cuda, dotted
+from tests.jit import toolchains
 from tests.jit.real import store
+from tests.jit.toolchains import Roots
 
 pytestmark = pytest.mark.machine
 
@@ -38,24 +36,6 @@ VERSIONS = (
     "0.7.1",
 )
 
-ENVIRONMENTS: tuple[dict[str, str], ...] = (
-    {"PATH": "{old}/bin:{system}"},
-    {"PATH": "{new}/bin:{old}/bin:{system}"},
-    {"PATH": "{system}"},
-    {"PATH": "{old}/bin:{system}", "CUDA_HOME": "{new}"},
-    {"PATH": "{old}/bin:{system}", "CUDA_HOME": "{new}/"},
-    {"PATH": "{old}/bin:{system}", "CUDA_HOME": ""},
-    {"PATH": "{old}/bin:{system}", "CUDA_PATH": "{new}"},
-    {"PATH": "{old}/bin:{system}", "CUDA_PATH": ""},
-    {"PATH": "{old}/bin:{system}", "CUDA_HOME": "{new}", "CUDA_PATH": "{old}"},
-    {"PATH": "{old}/bin:{system}", "CUDA_HOME": "/dev/null"},
-    {"PATH": "{old}/bin:{system}", "CUDA_HOME": "/nowhere"},
-    {"PATH": "{old}/bin:{system}", "CUDA_HOME": ":{old}"},
-    {"PATH": "{old}/bin:{system}", "CUDA_HOME": "{hollow}"},
-    {"PATH": "{links}:{system}"},
-    {"PATH": "{old}/bin", "CUDA_HOME": ""},
-    {"PATH": "{system}", "CUDA_HOME": "{locked}"},
-)
 LISTS = (None, "12.0", "12.0f", "9.0a 12.0f", "8.9", "12.1", "12.0,9.0", "12.0 ", "12.0+PTX", "nonsense", "")
 GPUS: tuple[tuple[tuple[int, int], ...], ...] = (
     ((12, 0), (12, 0)),
@@ -81,69 +61,29 @@ class Case:
 
 
 @pytest.fixture(scope="module")
-def roots(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Toolkits that can say their version, as the lab's stand-in for the old one does."""
-    base = tmp_path_factory.mktemp("cuda")
-    for name, release in (("old", "12.8"), ("new", "13.0"), ("locked", "13.0")):
-        nvcc = base / name / "bin/nvcc"
-        nvcc.parent.mkdir(parents=True)
-        nvcc.write_text(f"#!/bin/sh\necho 'Cuda compilation tools, release {release}, V{release}.93'\n")
-        # A folder is readable and not searchable for nobody but root, whom no mode stops: no execute bit stops both.
-        nvcc.chmod(0o644 if name == "locked" else 0o755)
-    (base / "hollow/bin").mkdir(parents=True)
-    (base / "links").mkdir()
-    (base / "links/nvcc").symlink_to(base / "new/bin/nvcc")
-    found = {name: str(base / name) for name in ("old", "new", "locked", "hollow", "links")}
-    return {**found, "system": "/usr/bin:/bin"}
+def roots(tmp_path_factory: pytest.TempPathFactory) -> Roots:
+    return toolchains.build(tmp_path_factory.mktemp("cuda"))
 
 
-def cases(roots: dict[str, str]) -> list[Case]:
+def cases(roots: Roots) -> list[Case]:
     """Every environment with one GPU set, and every list and every GPU set with the two toolkits."""
     found: list[Case] = []
-    for env in ENVIRONMENTS:
-        filled = {"HOME": "/home/llm", **{name: value.format(**roots) for name, value in env.items()}}
+    for env in toolchains.ENVIRONMENTS:
+        filled = roots.filled(env)
         found.append(Case(filled, ((12, 0),), "13.0"))
         found.append(Case(filled, ((12, 0),), "12.8"))
         found.append(Case({**filled, "FLASHINFER_CUDA_ARCH_LIST": "12.0"}, ((9, 0),), "13.0"))
     lists = itertools.product(LISTS, GPUS[:1], ("old", "new"))
     for text, gpus, kit in (*lists, *itertools.product((None,), GPUS[1:], ("old", "new"))):
-        env = {"HOME": "/home/llm", "PATH": f"{roots[kit]}/bin:/usr/bin:/bin", "FLASHINFER_WORKSPACE_BASE": "/srv/fi"}
+        env = roots.filled({"PATH": f"{{{kit}}}/bin:{{system}}", "FLASHINFER_WORKSPACE_BASE": "/srv/fi"})
         if text is not None:
             env["FLASHINFER_CUDA_ARCH_LIST"] = text
         found.append(Case(env, gpus, "13.0"))
     return found
 
 
-@cache
-def _default_kit() -> tuple[Toolkit, ...]:
-    """The toolkit behind /usr/local/cuda, where this machine has one."""
-    root = lookup.DEFAULT_ROOT
-    try:
-        said = subprocess.run([f"{root}/bin/nvcc", "--version"], capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return ()
-    release = cuda(said.partition("release ")[2].partition(",")[0])
-    return (Toolkit(root, f"{root}/bin/nvcc", release, release, frozenset({"nvcc"}), "unknown", root),)
-
-
-def context(case: Case, version: str, roots: dict[str, str]) -> Context:
-    """The same case as facts."""
-    kits = tuple(
-        Toolkit(roots[name], f"{roots[name]}/bin/nvcc", release, release, frozenset({"nvcc"}), "unknown", roots[name])
-        for name, release in (("old", (12, 8)), ("new", (13, 0)))
-    )
-    kits += _default_kit()
-    dists = {
-        "flashinfer-python": Dist("flashinfer-python", version, "/site"),
-        "torch": Dist("torch", "2.13.0", "/site"),
-    }
-    python = Interpreter("/venv/bin/python", "/venv", (3, 11), ("/site",), dists, "2.13.0", case.torch_cuda)
-    gpus = tuple(Gpu(index, "GPU", found, None, "test") for index, found in enumerate(case.gpus))
-    return Context(case.env, Snapshot(gpus=gpus, toolkits=kits, interpreter=python), Files("/"), home="/home/llm")
-
-
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_model_agrees_with_the_library(version: str, roots: dict[str, str]) -> None:
+def test_the_model_agrees_with_the_library(version: str, roots: Roots) -> None:
     every = cases(roots)
     answers = store.ask(
         "probe_flashinfer.py",
@@ -153,7 +93,7 @@ def test_the_model_agrees_with_the_library(version: str, roots: dict[str, str]) 
     differences = [
         f"{case.env} {case.gpus} torch {case.torch_cuda}: {difference}"
         for case, answer in zip(every, answers, strict=True)
-        for difference in compare(version, context(case, version, roots), answer)
+        for difference in compare(version, toolchains.context(roots, case.env, case.gpus, case.torch_cuda), answer)
     ]
     assert not differences, f"{len(differences)} differences:\n" + "\n".join(differences[:25])
 
