@@ -59,12 +59,15 @@ def _present(inputs: Inputs, demand: Demand, with_compiler: bool) -> Choice:
     in_use = {inputs.view.realpath(one.toolkit) for one in inputs.resolutions if one.toolkit}
     fitting: list[Toolkit] = []
     rejected: dict[str, Rejected] = {}
-    for kit in map(versioned, inputs.snapshot.toolkits):
+    hollow = [kit.root for kit in inputs.snapshot.toolkits if kit.nvcc is None]
+    for kit in (versioned(kit) for kit in inputs.snapshot.toolkits if kit.nvcc):
         why = objection_to(kit, demand, inputs.context, with_compiler)
         if why is None:
             fitting.append(kit)
         else:
             rejected.setdefault(kit.real_root, Rejected(kit.root, why))
+    if hollow:
+        rejected["hollow"] = Rejected(", ".join(hollow), "no nvcc there")
     if not fitting:
         return Choice(None, None, tuple(rejected.values()))
 
@@ -89,8 +92,8 @@ def versioned(kit: Toolkit) -> Toolkit:
 
 def objection_to(kit: Toolkit, demand: Demand, context: Context, with_compiler: bool = True) -> str | None:
     """Why a toolkit that is here can't serve, in one clause; None where it can."""
-    if kit.nvcc is None or kit.version is None:
-        return kit.why or "it has no nvcc"
+    if kit.version is None:
+        return kit.why or f"the version of {kit.nvcc} is not known"
     if kit.origin == "debian":
         return f"Debian's own CUDA {dotted(kit.version)} is spread over /usr: no CUDA_HOME fits it"
     why = demand.objection(kit.version[:2], host_compiler=with_compiler)

@@ -8,13 +8,15 @@ from typing import Any
 
 from remedy.plan.types import BuildToolkit, EditFile, InstallPackages, MoveCache, PackageChange, Plan, RestartUnit, Step
 from remedy.show.diff import unified
-from remedy.show.text import bold, dotted, duration, plain, rows, size, wrap
+from remedy.show.text import bold, dotted, duration, plain, size, wrap
 
 SCHEMA = 1
 Redact = Callable[[str], str]
 
 # Cache entries that are worth a line each; of the others the number is said, and the JSON names all.
 _SHOWN_ENTRIES = 12
+# Columns for what was not taken or not set; most toolkits' paths fit.
+_LABEL = 22
 
 
 def plan_json(plan: Plan, redact: Redact) -> dict[str, Any]:
@@ -197,4 +199,11 @@ def _asides(plan: Plan, columns: int) -> Iterator[str]:
 
 
 def _reasons(pairs: Iterable[tuple[str, str]], columns: int) -> str:
-    return rows([(plain(name), plain(why)) for name, why in pairs], columns)
+    """Name and reason in two columns; a name that is too long for that has its reason below it."""
+    lines = []
+    for name, why in ((plain(name), plain(why)) for name, why in pairs):
+        if len(name) > _LABEL:
+            lines += [wrap(name, 2, columns), wrap(why, 4 + _LABEL, columns)]
+        else:
+            lines.append(wrap(f"{name:<{_LABEL}}  {why}", 2, columns, 4 + _LABEL))
+    return "\n".join(lines)

@@ -43,7 +43,7 @@ def test_a_toolkit_that_is_here(toolkits: tuple[Toolkit, ...], root: str) -> Non
     [
         (OLD, "CUDA 12.8 is too old: SM 12.x requires CUDA >= 12.9"),
         (kit("/usr/local/cuda-12.9", (12, 9)), "torch is built for CUDA 13.0"),
-        (kit("/usr/local/cuda-13.2", None, components=frozenset()), "it has no nvcc"),
+        (kit("/usr/local/cuda-13.2", None, components=frozenset()), "no nvcc there"),
         (kit("/opt/mixed", (13, 3), headers=(13, 0)), "mixes releases: nvcc 13.3, headers 13.0"),
         (kit("/opt/bare", (13, 0), components=BARE), "cuda_runtime.h"),
         (kit("/opt/nocurand", (13, 0), components=WHOLE - {"curand"}), "curand_kernel.h"),
