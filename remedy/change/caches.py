@@ -6,12 +6,15 @@ A rename, whatever the size. The folders belong to the service's user, so all is
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
-from remedy.change.paths import Folder, folder_of, lstat_at
+from remedy.change.paths import Folder, as_root, folder_of, lstat_at
 from remedy.change.types import CacheBefore
 from remedy.errors import Refused, RemedyError
+
+_DEEPEST = 100
 
 
 def look(path: str, transaction: str, number: int) -> CacheBefore:
@@ -110,36 +113,32 @@ def _beside(before: CacheBefore) -> str:
 
 
 def _remove(folder: Folder, name: str) -> None:
-    """Delete a file or a tree, never through a symlink. Folders without write permission are opened up first."""
-    found = lstat_at(folder, name)
-    if found is None:
+    """Delete a file or a tree with the folder's owner's rights, and as root what root's own service built there."""
+    if lstat_at(folder, name) is None:
+        return
+    device = os.fstat(folder.fd).st_dev
+    try:
+        _remove_tree(folder.fd, name, device)
+    except PermissionError:
+        with as_root():
+            _remove_tree(folder.fd, name, device)
+
+
+def _remove_tree(parent: int, name: str, device: int, depth: int = 0) -> None:
+    """Never through a symlink, never onto another file system, never deeper than a cache can be."""
+    try:
+        found = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
         return
     if not stat.S_ISDIR(found.st_mode):
-        os.unlink(name, dir_fd=folder.fd)
+        os.unlink(name, dir_fd=parent)
         return
-    for _, folders, files, fd in os.fwalk(name, topdown=False, follow_symlinks=False, dir_fd=folder.fd):
-        for one in files:
-            _unlink(one, fd)
-        for one in folders:
-            _rmdir(one, fd)
-    os.rmdir(name, dir_fd=folder.fd)
-
-
-def _unlink(name: str, fd: int) -> None:
+    if found.st_dev != device or depth > _DEEPEST:
+        raise OSError(errno.EXDEV, "a mount point or too many folders in it", name)
+    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:
-        os.unlink(name, dir_fd=fd)
-    except PermissionError:
-        os.fchmod(fd, 0o700)
-        os.unlink(name, dir_fd=fd)
-
-
-def _rmdir(name: str, fd: int) -> None:
-    # os.fwalk lists a symlink to a folder among the folders.
-    if stat.S_ISLNK(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode):
-        _unlink(name, fd)
-        return
-    try:
-        os.rmdir(name, dir_fd=fd)
-    except PermissionError:
-        os.fchmod(fd, 0o700)
-        os.rmdir(name, dir_fd=fd)
+        for one in os.listdir(fd):
+            _remove_tree(fd, one, device, depth + 1)
+    finally:
+        os.close(fd)
+    os.rmdir(name, dir_fd=parent)

@@ -85,6 +85,22 @@ class _Identity:
             os.setgroups(groups)
 
 
+@contextmanager
+def as_root() -> Iterator[None]:
+    """Root's rights again, inside a folder that was reached with another user's."""
+    uid, gid, groups = os.geteuid(), os.getegid(), os.getgroups()
+    if uid == os.getuid():
+        yield
+        return
+    os.seteuid(os.getuid())
+    try:
+        yield
+    finally:
+        os.setgroups(groups)
+        os.setegid(gid)
+        os.seteuid(uid)
+
+
 def _walk(parent: str, identity: _Identity, make: bool) -> int:
     names = [name for name in reversed(parent.split("/")) if name]
     fd, links, shared = os.open("/", _OPEN | os.O_PATH), 0, False

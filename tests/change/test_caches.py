@@ -141,6 +141,27 @@ def test_a_link_to_the_users_own_disk_is_followed(home: Path, tmp_path: Path) ->
 
 
 @needs_root
+def test_what_a_service_of_roots_built_meanwhile_makes_way_too(home: Path) -> None:
+    path = entry(home)
+    before = caches.look(str(path), ID, 0)
+    caches.move(before)
+    path.mkdir()
+    (path / "built").write_text("x")
+    assert caches.restore(before) == ()
+    assert names(path.parent) == ["sampling"] and names(path) == ["build.ninja", "deep", "link"]
+
+
+def test_a_tree_deeper_than_any_cache_is_reported(home: Path) -> None:
+    path = entry(home)
+    os.makedirs(path / "/".join(["d"] * 150))
+    own(home)
+    before = caches.look(str(path), ID, 0)
+    caches.move(before)
+    (left,) = caches.forget(before)
+    assert f"rm -r {path.parent / before.aside}" in left
+
+
+@needs_root
 def test_deletion_never_leaves_the_tree_through_a_link(home: Path, tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.mkdir()
