@@ -23,12 +23,20 @@ class Login:
     shell: str | None
 
 
-def login_of(view: View, user: str, root_shell: str) -> Login | None:
-    """The user by name or number; root and nobody are not looked up. None where passwd does not have it."""
+def login_of(view: View, user: str, root_shell: str, *, look_up: bool = False) -> Login | None:
+    """The user by name or number; None where passwd does not have it.
+
+    root and nobody are known without passwd, which is asked for them only if ``look_up`` is set.
+    """
+    known = None
     if user in ("root", "0"):
-        return Login("root", "/root", root_shell)
-    if user in ("nobody", "65534"):
-        return Login("nobody", None, None)
+        known = Login("root", "/root", root_shell)
+    elif user in ("nobody", "65534"):
+        known = Login("nobody", None, None)
+    return known if known is not None and not look_up else _in_passwd(view, user) or known
+
+
+def _in_passwd(view: View, user: str) -> Login | None:
     try:
         text = view.read("/etc/passwd").decode("utf-8", "surrogateescape")
     except OSError:

@@ -116,14 +116,10 @@ def _from_manager(assembly: Assembly, kind: str, subject: Subject) -> Iterator[t
 def _login(assembly: Assembly, user: str | None, dynamic: bool, subject: Subject) -> Iterator[tuple[str, str]]:
     """HOME, LOGNAME, SHELL and USER. From 255 on USER is always set, and SetLoginEnvironment= decides on the rest."""
     manager = subject.manager
-    login = _known_login(assembly, user, dynamic, subject)
-    explicit: bool | None = None
-    pam = False
-    for setting in assembly.settings:
-        if setting.section == "Service" and setting.name == "SetLoginEnvironment":
-            explicit = BOOLEANS.get(setting.value.lower(), explicit) if setting.value else None
-        elif setting.section == "Service" and setting.name == "PAMName":
-            pam = bool(setting.value)
+    explicit, pam = _login_settings(assembly)
+    # From 256 on passwd decides on root and nobody as well where login variables are asked for.
+    look_up = manager.version >= 256 and (explicit is True or pam)
+    login = _known_login(assembly, user, dynamic, subject, look_up)
     full = user is not None or dynamic
     if manager.version >= 255:
         if login is None and not dynamic and user is None and not manager.user:
@@ -143,12 +139,24 @@ def _login(assembly: Assembly, user: str | None, dynamic: bool, subject: Subject
             yield "SHELL", login.shell
 
 
-def _known_login(assembly: Assembly, user: str | None, dynamic: bool, subject: Subject) -> Login | None:
+def _login_settings(assembly: Assembly) -> tuple[bool | None, bool]:
+    """SetLoginEnvironment=, None where it is not set, and whether there is a PAMName=."""
+    explicit: bool | None = None
+    pam = False
+    for setting in assembly.settings:
+        if setting.section == "Service" and setting.name == "SetLoginEnvironment":
+            explicit = BOOLEANS.get(setting.value.lower(), explicit) if setting.value else None
+        elif setting.section == "Service" and setting.name == "PAMName":
+            pam = bool(setting.value)
+    return explicit, pam
+
+
+def _known_login(assembly: Assembly, user: str | None, dynamic: bool, subject: Subject, look_up: bool) -> Login | None:
     if user is None:
         return None
     if dynamic:
         return Login(user, None, None)
-    login = login_of(subject.view, user, subject.manager.shell)
+    login = login_of(subject.view, user, subject.manager.shell, look_up=look_up)
     if login is None:
         place = assembly.user.place if assembly.user else SYSTEMD
         if may_know_more(subject.view):

@@ -58,7 +58,8 @@ class Units:
         if names.kind_of(main) is None or not path.startswith(self._inside):
             main = name
         known = {name, *self._names_of(name, instance, path), *self._names_of(main, instance, path)}
-        return Found(path, main, tuple(sorted(known - {main})))
+        # systemd goes by the order of a hash; the name that was asked for first is as good a guess as any.
+        return Found(path, main, tuple(sorted(known - {main}, key=lambda alias: (alias != name, alias))))
 
     def drop_ins(self, found: Found) -> tuple[str, ...]:
         """The drop-in files in the order in which they are read; the last one wins."""

@@ -54,7 +54,7 @@ class _Load:
         for path in drop_ins:
             self._drop_in(path, subject)
         kind = verify.service_type(self.assembly, manager.version)
-        why = verify.refusal(self.assembly, kind, manager.version)
+        why = verify.refusal(self.assembly, kind, manager)
         if why is not None:
             self.assembly.faults.append(verify.as_fault(why, self.assembly, self.fragment))
             return self._service("bad-setting", drop_ins, kind, Start(None, self._user()))

@@ -29,7 +29,7 @@ def service_name(text: str) -> str:
         raise UsageError(
             f"{text!r} is a path, not the name of a service", hint=f"Name the unit alone: {name.rsplit('/', 1)[1]}"
         )
-    if name.rpartition(".")[2] not in UNIT_TYPES or "." not in name[1:]:
+    if name.rpartition(".")[2] not in UNIT_TYPES or "." not in name:
         name += ".service"
     kind = kind_of(name)
     if kind is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from remedy.unit.assemble import Assembly
-from remedy.unit.types import Fault, Place
+from remedy.unit.types import Fault, Manager, Place
 from remedy.unit.values import flag, last_of
 
 _TYPES = ("simple", "exec", "forking", "oneshot", "dbus", "notify", "idle")
@@ -30,8 +30,13 @@ def service_type(assembly: Assembly, version: int) -> str:
     return "exec" if version >= 256 and credentials else "simple"
 
 
-def refusal(assembly: Assembly, kind: str, version: int) -> str | None:
+def refusal(assembly: Assembly, kind: str, manager: Manager) -> str | None:
     """Why systemd refuses the service; None where it does not."""
+    version = manager.version
+    return _refusal_of_commands(assembly, kind, version) or _refusal_of_context(assembly, kind, manager)
+
+
+def _refusal_of_commands(assembly: Assembly, kind: str, version: int) -> str | None:
     settings = assembly.settings
     starts = assembly.commands.get("ExecStart", [])
     oneshot = kind == "oneshot"
@@ -48,10 +53,22 @@ def refusal(assembly: Assembly, kind: str, version: int) -> str | None:
         return _oneshot_refusal(assembly, version)
     if kind == "dbus" and not _bus_name(assembly):
         return "Type=dbus needs a BusName="
-    kill_mode = last_of(settings, "Service", "KillMode", _KILL_MODES)
-    if version < 256 and _last(assembly, "PAMName") and kill_mode in ("process", "none"):
+    return None
+
+
+def _refusal_of_context(assembly: Assembly, kind: str, manager: Manager) -> str | None:
+    settings = assembly.settings
+    if _last(assembly, "PAMName") and last_of(settings, "Service", "KillMode", _KILL_MODES) in ("process", "none"):
         return "PAMName= needs KillMode=control-group or mixed"
-    if version >= 257 and kind == "forking" and flag(settings, "Service", "PrivatePIDs"):
+    if manager.version < 256:
+        return None
+    if flag(settings, "Service", "DynamicUser"):
+        directory = assembly.working_directory
+        if manager.user:
+            return "DynamicUser= is not supported for units of users"
+        if directory is not None and directory.text == "~":
+            return "WorkingDirectory=~ does not go with DynamicUser=yes"
+    if kind == "forking" and flag(settings, "Service", "PrivatePIDs"):
         return "Type=forking does not go with PrivatePIDs=yes"
     return None
 
