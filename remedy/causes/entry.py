@@ -39,6 +39,11 @@ class Signature:
     library: str = ""
 
 
+def any_of(*anchors: str, pattern: str, weak: bool = False, library: str = "") -> tuple[Signature, ...]:
+    """One line that has no literal in common in all its forms: a signature for each."""
+    return tuple(Signature(anchor, pattern, weak, library) for anchor in anchors)
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A cause's case for itself. ``summary`` empty means the cause's own sentence; ``toolchain`` None likewise.

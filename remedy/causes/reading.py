@@ -61,7 +61,7 @@ def missing_programs(case: Case) -> tuple[Hit, ...]:
     named = case.hits(SHELL_NOT_FOUND, *NVCC_MISSING)
     if named:
         return named
-    if case.has(NINJA_127):
+    if case.has(*NINJA_127):
         return tuple(hit for hit in case.hits(NVCC_RUN))[:1]
     return ()
 

@@ -205,3 +205,8 @@ def torch_newer_than_driver(facts: PartialFacts) -> bool:
     """Whether torch's CUDA release is newer than the driver knows."""
     known = driver_cuda(facts.driver) if facts.driver else None
     return known is not None and facts.torch_cuda is not None and facts.torch_cuda[:2] > known
+
+
+def in_jit_cache(text: str) -> bool:
+    """Whether a line names a shared object in a cache of compiled kernels."""
+    return bool(re.search(r"(?:cached_ops|torch_extensions|tvm-ffi|\.cache/flashinfer|torchinductor)/\S*\.so", text))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from remedy.causes.entry import Signature
+from remedy.causes.entry import Signature, any_of
 
 # FlashInfer, flashinfer/jit/core.py and compilation_context.py: the set of target architectures is empty.
 EMPTY_ARCHS: Final = (
-    Signature("sm75", r"FlashInfer requires (?:GPUs with )?sm75", weak=True, library="flashinfer"),
+    Signature("FlashInfer requires", r"FlashInfer requires (?:GPUs with )?sm75", weak=True, library="flashinfer"),
     Signature(
         "No supported CUDA architectures found for major",
         r"major versions \[(?P<majors>[\d, ]*)\]",
@@ -36,17 +36,21 @@ NVCC_RELEASE: Final = Signature("release", r"release (?P<release>\d+\.\d+), V\d+
 # The program behind nvcc, ninja, a host compiler could not be started: the path tells which fault it is.
 SHELL_NOT_FOUND: Final = Signature(
     "nvcc",
-    r"(?:^|\bsh: (?:line )?\d+: |\bsh: )(?P<program>\S*nvcc): (?:command )?(?:not found|Permission denied|No such|.*未找到)",
+    r"(?:^|\bsh: (?:line )?\d+: |\bsh: )(?P<program>\S*nvcc): (?:command )?(?:not found|Permission denied|No such"
+    r"|.*未找到)",
 )
 NVCC_MISSING: Final = (
     Signature(
         "nvcc",
-        r"(?:No such file or directory|Not a directory|Permission denied)[^\w/'\":$~]*: ?['\"](?P<program>[^'\"]*nvcc)['\"]",
+        r"(?:No such file or directory|Not a directory|Permission denied)[^\w/'\":$~]*:"
+        r" ?['\"](?P<program>[^'\"]*nvcc)['\"]",
     ),
     # distutils quotes the command, and a quoted CUDA_HOME within it
     Signature("nvcc", r"(?:execute|command) [\"']?(?P<program>\S*nvcc)[\"']?(?:\"|')?(?: failed)?: No such file"),
 )
-NINJA_127: Final = Signature("127", r"(?:exit(?:ed)? (?:status|with status|code)[: ]+|code=)127\b", weak=True)
+NINJA_127: Final = any_of(
+    "exit", "code=", pattern=r"(?:exit(?:ed)? (?:status|with status|code)[: ]+|code=)127\b", weak=True
+)
 # Wrappers: a build failed, nothing more.
 BUILD_FAILED: Final = (
     Signature("ninja: build stopped", weak=True),

@@ -6,7 +6,7 @@ from typing import Final
 
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, LibraryProblem, claim_from, weigh
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     BUILD_FAILED,
     CUDA_FLOOR,
@@ -42,12 +42,17 @@ _NOT_FOUND: Final = (
     Signature("CUDA_TOOLKIT_ROOT_DIR not found"),
     Signature("ould not find compiler set in environment variable CUDACXX"),
     Signature("No CUDA toolset found"),
+    Signature("nvcc binary could not be located"),
+    Signature("cuda_home", r"assert cuda_home\b|in _find_cuda_home$|CUDA_HOME is not None"),
     Signature("CUDA_HOME", r"(?:assert|Assertion).*CUDA_HOME|CUDA_HOME (?:is|was) (?:None|not (?:set|found))"),
     Signature(
         "CUDA toolkit", r"[Cc]ould not (?:find|locate) (?:the )?CUDA [Tt]oolkit|CUDA toolkit (?:is |was )?not found"
     ),
 )
-_NVCC_BLANK: Final = Signature("NVCC:", r"^\s*NVCC:\s*(?:None|N/A|Not Available)?\s*$", weak=True, library="sglang")
+# vLLM up to 0.31 defines its FlashInfer wrappers only where nvcc is on PATH; the lack shows as a Python error.
+_SWITCHED_OFF: Final = Signature(
+    "vllm.utils.flashinfer", r"module 'vllm\.utils\.flashinfer' has no attribute", weak=True, library="flashinfer"
+)
 
 
 def _not_found(case: Case) -> Claim | None:
@@ -57,30 +62,46 @@ def _not_found(case: Case) -> Claim | None:
         if not reading.invalid_root(case, reading.root_of(hit.groups.get("program") or hit.groups.get("nvcc", "")))
     )
     said = case.hits(*_NOT_FOUND)
+    switched_off = case.hits(_SWITCHED_OFF)
+    if switched_off and not (named or said) and case.facts.flashinfer and not case.facts.nvcc:
+        text = "FlashInfer is installed, and no nvcc is known: vLLM has switched FlashInfer off"
+        return claim_from(switched_off, (case.fact(text),), certainty="likely")
     return claim_from(tuple(sorted(named + said, key=lambda hit: hit.line.number)))
 
 
 # --- nvcc-too-old -------------------------------------------------------------------------------------------------
 
 _TOO_OLD: Final = (
-    Signature("NVCC version", r"NVCC version (?:should be >=|must be at least) ?(?P<needed>[\d.]+)", library="deep_gemm"),
+    Signature(
+        "NVCC version", r"NVCC version (?:should be >=|must be at least) ?(?P<needed>[\d.]+)", library="deep_gemm"
+    ),
     Signature("nvcc fatal", r"nvcc fatal\s*: (?:Unknown option|Value 'c\+\+\d\w' is not defined|'?-?-?static-global)"),
     Signature("__nv_fp8_e8m0", r"identifier \"__nv_fp8_e8m0\" is undefined|'__nv_fp8_e8m0'"),
     Signature("__nv_fp4", r"identifier \"__nv_fp4\w*\" is undefined"),
     Signature("__nv_fp8", r"identifier \"__nv_fp8\w*\" is undefined"),
     Signature("__nv_bfloat16", r"identifier \"__nv_bfloat16\w*\" is undefined"),
-    Signature("CUDA", r"(?:requires?|needs?|must be compiled with|at least) (?:CUDA|nvcc|CUDA [Tt]oolkit|NVCC)(?: [Vv]ersion)? ?(?:>=? ?)?(?P<needed>1\d\.\d+)(?! driver)", weak=True),
+    Signature(
+        "CUDA",
+        r"(?:requires?|needs?|must be compiled with|at least) (?:CUDA|nvcc|CUDA [Tt]oolkit"
+        r"|NVCC)(?: [Vv]ersion)? ?(?:>=? ?)?(?P<needed>1\d\.\d+)(?! driver)",
+        weak=True,
+    ),
     Signature("CUDA", r"CUDA(?: [Vv]ersion)? (?:must|should) be (?:>=|at least) ?(?P<needed>1\d\.\d+)", weak=True),
-)  # fmt: skip
+)
 # Headers that came with a release: their absence tells the compiler's age.
 _NEWER_HEADER: Final = Signature(
     "cuda_fp", r"\b(?P<header>cuda_fp[468]\.h)\b.{0,40}(?:No such|not found|cannot open|没有)"
 )
 _HEADER_SINCE: Final = {"cuda_fp8.h": (11, 8), "cuda_fp6.h": (12, 8), "cuda_fp4.h": (12, 8)}
 # A flood of errors inside headers that the library itself ships: the compiler is older than they are.
-_BUNDLED: Final = Signature(
-    "error",
-    r"(?:cub::_V_\d|cuda::__\d|/cccl/|cutlass/|libcudacxx/|sampling\.cuh).*(?:has no member|is undefined|no instance|not a template)|has no member.*|Error limit reached",
+_BUNDLED: Final = any_of(
+    "has no member",
+    "is undefined",
+    "no instance",
+    "not a template",
+    "Error limit reached",
+    pattern=r"(?:cub::_V_\d|cuda::__\d|/cccl/|cutlass/|libcudacxx/|sampling\.cuh).*(?:has no member|is undefined"
+    r"|no instance|not a template)|has no member.*|Error limit reached",
     weak=True,
 )
 _BUNDLED_WANT: Final = (12, 3)
@@ -163,7 +184,7 @@ def _old_for_sources(case: Case) -> Claim | None:
         return claim_from(headers, (case.fact(f"nvcc is {rules.dotted(nvcc)}", "nvcc"),))
     if nvcc_isa(case):
         return claim_from(case.hits(_OLD_PTX_ISA), (case.fact("that is the ISA of the toolkit's own ptxas", "nvcc"),))
-    bundled = case.hits(_BUNDLED)
+    bundled = case.hits(*_BUNDLED)
     if bundled and nvcc and nvcc < _BUNDLED_WANT:
         text = f"nvcc {rules.dotted(nvcc)} is older than the headers that the library ships"
         return claim_from(bundled, (case.fact(text, "nvcc"),), certainty="likely")
@@ -210,7 +231,8 @@ def _newer_than_driver(case: Case) -> Claim | None:
 
 _MISMATCH: Final = Signature(
     "The detected CUDA version",
-    r"The detected CUDA version \((?P<nvcc>[\d.]+|%s)\) mismatches(?:.*PyTorch ?\((?P<torch>[\d.]+)\))?(?:.*'(?P<nvcc2>[\d.]+)', '(?P<torch2>[\d.]+)')?",
+    r"The detected CUDA version \((?P<nvcc>[\d.]+|%s)\) mismatches(?:.*PyTorch"
+    r" ?\((?P<torch>[\d.]+)\))?(?:.*'(?P<nvcc2>[\d.]+)', '(?P<torch2>[\d.]+)')?",
     library="torch",
 )
 
@@ -240,7 +262,7 @@ CAUSES: Final = (
         summary="A library has to compile a CUDA kernel and finds no nvcc where it looks.",
         advice="`remedy fix {unit}` installs or points to a toolkit that suits torch and the GPU.",
         judge=_not_found,
-        signatures=(*_NOT_FOUND, _NVCC_BLANK, SHELL_NOT_FOUND, *NVCC_MISSING, NVCC_RUN, NINJA_127),
+        signatures=(*_NOT_FOUND, _SWITCHED_OFF, SHELL_NOT_FOUND, *NVCC_MISSING, NVCC_RUN, *NINJA_127),
         observable=True,
         page=Page(
             meaning="FlashInfer, torch's extensions, TVM-FFI, SGLang, DeepGEMM and TileLang compile kernels on the "
@@ -279,7 +301,7 @@ CAUSES: Final = (
         signatures=(
             *_TOO_OLD,
             _NEWER_HEADER,
-            _BUNDLED,
+            *_BUNDLED,
             _OLD_PTX_ISA,
             *EMPTY_ARCHS,
             CUDA_FLOOR,
@@ -288,14 +310,14 @@ CAUSES: Final = (
             NVCC_RELEASE,
             *BUILD_FAILED,
             *TRITON_AT_WORK,
-        ),  # fmt: skip
+        ),
         observable=True,
         page=Page(
             meaning="Each CUDA release knows the GPUs of its time. nvcc 12.8 is the first for compute capability 12.0 "
             "(RTX PRO 6000 Blackwell, RTX 50), 12.9 the first for 12.1 and for the family target 120f; 11.8 the first "
             "for 8.9 and 9.0.",
-            origin="torch was upgraded and brought a newer CUDA runtime, the toolkit under /usr/local stayed. It can go "
-            "unnoticed for weeks: kernels that were compiled before lie in a cache, and only a new module, a new "
+            origin="torch was upgraded and brought a newer CUDA runtime, the toolkit under /usr/local stayed. It can "
+            "go unnoticed for weeks: kernels that were compiled before lie in a cache, and only a new module, a new "
             "version or an emptied cache needs the compiler again.",
             recognised="`SM 12.x requires CUDA >= 12.9` (only a warning, yet the cause), `Unsupported gpu architecture "
             "'compute_120f'`, `NVCC version should be >= 12.3`. FlashInfer swallows its own exception, is left with "
@@ -359,7 +381,8 @@ CAUSES: Final = (
         page=Page(
             meaning="CUDA 13 dropped every GPU below compute capability 7.5: Pascal (GTX 10, P40, P100) and Volta "
             "(V100). And what a compiler of a newer major builds needs a driver of that major: 580 for CUDA 13.",
-            origin="A toolkit upgrade on an older machine, or /usr/local/cuda moved to the newest release by a package.",
+            origin="A toolkit upgrade on an older machine, or /usr/local/cuda moved to the newest release by a "
+            "package.",
             recognised="The same words as for a compiler that is too old, `Unsupported gpu architecture "
             "'compute_70'`, with the opposite mend: the number tells. Or `PTX was compiled with an unsupported "
             "toolchain` from a module of a JIT cache. From a library of a wheel the same line means driver-too-old.",

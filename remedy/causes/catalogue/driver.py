@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from remedy.causes import rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.catalogue.toolkit import driver_library_unlinked
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import INSUFFICIENT_DRIVER, NO_GPU, UNDEFINED_SYMBOL, UNSUPPORTED_PTX, UNSUPPORTED_PTX_CODE
 
 # --- driver-mismatch ----------------------------------------------------------------------------------------------
@@ -68,12 +69,22 @@ def _driver_symbol(symbol: str) -> bool:
 # --- libcuda-missing ----------------------------------------------------------------------------------------------
 
 _LIBCUDA: Final = (
-    Signature("libcuda.so", r"libcuda\.so(?:\.1)?: cannot open shared object|libcuda\.so(?:\.1)? (?:cannot|can ?not be|not) found|libcuda\.so cannot found"),
+    Signature(
+        "libcuda.so",
+        r"libcuda\.so(?:\.1)?: cannot open shared object|libcuda\.so(?:\.1)? (?:cannot|can ?not be|not) found"
+        r"|libcuda\.so cannot found",
+    ),
     Signature("symlink of libcuda.so"),
-    Signature("libcuda.so", r"(?:[Cc]ould not|[Uu]nable to|[Ff]ailed to|[Cc]annot) (?:load|find|open|locate|dlopen) .{0,30}libcuda\.so"),
+    Signature(
+        "libcuda.so",
+        r"(?:[Cc]ould not|[Uu]nable to|[Ff]ailed to|[Cc]annot) (?:load|find|open|locate|dlopen) .{0,30}libcuda\.so",
+    ),
     Signature("Found no NVIDIA driver on your system"),
-    Signature("CUDA driver", r"libcuda.*not found|[Cc]ould not find (?:the )?CUDA driver|CUDA driver (?:library )?(?:was )?not found"),
-)  # fmt: skip
+    Signature(
+        "CUDA driver",
+        r"libcuda.*not found|[Cc]ould not find (?:the )?CUDA driver|CUDA driver (?:library )?(?:was )?not found",
+    ),
+)
 
 
 def _libcuda(case: Case) -> Claim | None:
@@ -89,7 +100,11 @@ _GONE: Final = (
     Signature("ommunicate with the NVIDIA driver"),
     Signature("cudaSetDevice err: 999"),
     Signature("Failed to infer device type"),
-    Signature("NVML", r"NVML Shared Library Not Found|Failed to initialize NVML|NVML: (?:Unknown Error|Not Found|Driver Not Loaded|GPU is lost)|NVMLError_\w+"),
+    Signature(
+        "NVML",
+        r"NVML Shared Library Not Found|Failed to initialize NVML|NVML: (?:Unknown Error|Not Found"
+        r"|Driver Not Loaded|GPU is lost)|NVMLError_\w+",
+    ),
     Signature("GPU is lost"),
     Signature("RmInitAdapter failed"),
     Signature("CUDA unknown error"),
@@ -103,27 +118,35 @@ _GONE: Final = (
     Signature("no GPU detected"),
     Signature("no compatible GPUs were discovered"),
     Signature("No CUDA runtime", r"No CUDA runtime is found$"),
-    Signature("GPU", r"(?i)no (?:nvidia )?gpus? (?:is |are |was |were )?(?:found|detected|available|visible)"),
+    *any_of(
+        "o GPU",
+        "o NVIDIA GPU",
+        "o gpu",
+        "o nvidia gpu",
+        pattern=r"(?i)no (?:nvidia )?gpus? (?:is |are |was |were )?(?:found|detected|available|visible)",
+    ),
     Signature("CUDA is not available"),
-    Signature("device", r"(?:/dev/nvidia\w*).{0,40}No such file"),
-)  # fmt: skip
+    Signature("/dev/nvidia", r"(?:/dev/nvidia\w*).{0,40}No such file"),
+)
 _CUDA_FREE: Final = "Torch not compiled with CUDA enabled"
 _BOOT: Final = (
     Signature("NVRM: loading NVIDIA", weak=True),
     Signature("nvidia: loading out-of-tree module", weak=True),
-    Signature("nvidia-persistenced", r"[Ss]tarted .*(?:nvidia-persistenced|NVIDIA Persistence)|nvidia-persistenced.*(?:Started|Starting)", weak=True),
+    Signature(
+        "nvidia-persistenced",
+        r"[Ss]tarted .*(?:nvidia-persistenced|NVIDIA Persistence)|nvidia-persistenced.*(?:Started|Starting)",
+        weak=True,
+    ),
     Signature("nvidia", r"nvidia\S*: module license|\[drm\] \[nvidia-drm\]|nvidia-modeset: Loading", weak=True),
     Signature("-- Boot", r"^-- Boot [0-9a-f]{8,}", weak=True),
     Signature("Linux version", weak=True),
     Signature("/dev/nvidia", r"/dev/nvidia\w*.{0,40}(?:No such file|not exist|not found)", weak=True),
-)  # fmt: skip
+)
 _BOOT_NOTE: Final = r"(?i)\bboot|reboot|after (?:power|restart)|before the driver|later by hand|manual(?:ly)? .*works"
 
 
 def _not_ready(case: Case) -> Claim | None:
     """No GPU at boot, and the driver came afterwards."""
-    import re
-
     missing = case.hits(*NO_GPU, *_GONE)
     boot = case.hits(*_BOOT)
     noted = case.facts.note is not None and re.search(_BOOT_NOTE, case.facts.note)
@@ -247,15 +270,16 @@ CAUSES: Final = (
             UNSUPPORTED_PTX_CODE,
             UNDEFINED_SYMBOL,
             *NO_GPU,
-        ),  # fmt: skip
+        ),
         page=Page(
             meaning="The driver decides which CUDA programs can run: 525.60 or later for any CUDA 12, 580.65 or later "
             "for CUDA 13. Within a major newer minors work, but not their PTX.",
             origin="`pip install -U` brought a torch of the next major; an image of CUDA 13 on a host of last year.",
-            recognised="`The NVIDIA driver on your system is too old (found version 12080)`: the number is major * 1000 "
-            "+ minor * 10. `undefined symbol: cuTensorMapEncodeTiled` (a plain C name of the driver's). `PTX was "
-            "compiled with an unsupported toolchain` from a wheel's library.",
-            mending="A newer driver and a reboot, or builds for the older CUDA (`pip install torch --index-url …/cu126`).",
+            recognised="`The NVIDIA driver on your system is too old (found version 12080)`: the number is major * "
+            "1000 + minor * 10. `undefined symbol: cuTensorMapEncodeTiled` (a plain C name of the driver's). `PTX "
+            "was compiled with an unsupported toolchain` from a wheel's library.",
+            mending="A newer driver and a reboot, or builds for the older CUDA (`pip install torch --index-url "
+            "…/cu126`).",
             avoid="Toolkits are not at fault: installing another nvcc doesn't change what the driver can load.",
             sources=("CUDA compatibility guide", "CUDA driver API, versioning"),
         ),

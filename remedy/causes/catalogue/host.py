@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from remedy.causes import rules
@@ -16,34 +17,55 @@ _NO_COMPILER: Final = (
     Signature("Failed to find C++ compiler", library="triton"),
     Signature("No working C++ compiler found", library="inductor"),
     Signature("InvalidCxxCompiler", library="inductor"),
-    Signature("cc1plus", r"cannot execute ['‘`\"]?cc1plus|cc1plus['’\"]?: (?:execvp: )?No such file|cc1plus: not found"),
+    Signature(
+        "cc1plus", r"cannot execute ['‘`\"]?cc1plus|cc1plus['’\"]?: (?:execvp: )?No such file|cc1plus: not found"
+    ),
     Signature("Failed to preprocess host compiler properties"),
     Signature("not found", r"(?:sh: (?:line )?\d+: |sh: )(?:\S*/)?" + _COMPILER + r": (?:command )?not found"),
     Signature("No such file or directory: ", r"No such file or directory: ['\"](?:\S*/)?" + _COMPILER + r"['\"]"),
     Signature("No such file or directory", r"command ['\"‘]" + _COMPILER + r"['\"’] failed: No such file"),
     Signature("No such file or directory", r"^(?:\S*/)?" + _COMPILER + r": No such file or directory"),
-    Signature("hecking compiler version for", r"Error checking compiler version for (?P<compiler>\S+): .*(?:No such|not found)"),
+    Signature(
+        "hecking compiler version for",
+        r"Error checking compiler version for (?P<compiler>\S+): .*(?:No such|not found)",
+    ),
     Signature("No CMAKE_CXX_COMPILER could be found"),
     Signature("o C++ compiler", r"[Nn]o C\+\+ compiler (?:found|available)|Could not find (?:a )?C\+\+ compiler"),
-    Signature("ompiler", r"Could not find (?:a suitable )?(?:C|host) compiler|[Cc]ompiler .{0,20}not found in PATH|clang: No such file|No C compiler found"),
+    Signature(
+        "ompiler",
+        r"Could not find (?:a suitable )?(?:C|host) compiler|[Cc]ompiler .{0,20}not found in PATH"
+        r"|clang: No such file|No C compiler found",
+    ),
     Signature("Cannot find compiler", r"Cannot find compiler '(?P<compiler>[^']+)' in PATH"),
-)  # fmt: skip
+)
 
 _UNSUPPORTED: Final = (
-    Signature("unsupported GNU version", r"gcc versions later than (?P<highest>\d+) are not supported|unsupported GNU version"),
+    Signature(
+        "unsupported GNU version", r"gcc versions later than (?P<highest>\d+) are not supported|unsupported GNU version"
+    ),
     Signature("nsupported clang version"),
     Signature("is greater than the maximum required version by CUDA", r"\((?P<gcc>[\d.]+)\) is greater than"),
     Signature("is less than the minimum required version by CUDA", r"\((?P<gcc>[\d.]+)\) is less than"),
     Signature("parameter packs not expanded", r"std_function\.h|functional"),
-    Signature("nrecognized command line option", r"unrecognized command[- ]line option [‘'\"`]-(?:std=c\+\+\w+|fconcepts)"),
+    Signature(
+        "nrecognized command line option", r"unrecognized command[- ]line option [‘'\"`]-(?:std=c\+\+\w+|fconcepts)"
+    ),
     Signature("C++17 or later compatible compiler is required"),
     Signature("You need C++", r"You need C\+\+(?:17|20) to compile PyTorch|need C\+\+\d\d"),
-    Signature("_Float", r"(?:floatn|stdlib|math)\S*\(\d+\): error: (?:identifier|invalid).*_Float\d|identifier \"_Float\d+x?\" is undefined"),
+    Signature(
+        "_Float",
+        r"(?:floatn|stdlib|math)\S*\(\d+\): error: (?:identifier|invalid).*_Float\d"
+        r"|identifier \"_Float\d+x?\" is undefined",
+    ),
     Signature("/usr/lib/gcc/", r"/usr/lib/gcc/\S+/include/\S+\(\d+\): error: (?:identifier|argument|invalid)"),
     Signature("is undefined", r"/c\+\+/\d+/\S+\(\d+\): error: identifier \"__\w+\" is undefined"),
-    Signature("fatal error: ", r"fatal error: (?:concepts|source_location|span|version|compare|charconv|filesystem|bit|ranges|format|numbers): No such file"),
+    Signature(
+        "fatal error: ",
+        r"fatal error: (?:concepts|source_location|span|version|compare|charconv|filesystem|bit|ranges|format"
+        r"|numbers): No such file",
+    ),
     Signature("host compiler", r"[Uu]nsupported host compiler|host compiler .{0,40}(?:is )?not supported"),
-)  # fmt: skip
+)
 
 
 def _unsupported(case: Case) -> Claim | None:
@@ -62,14 +84,11 @@ _AMD: Final = r"(?i)\b(?:AMD|MI\d{2,3}|Radeon|Instinct|gfx\d)"
 
 
 def _rocm(case: Case) -> Claim | None:
-    import re
-
     gpu, facts = case.facts.gpu or "", case.facts
     if re.search(_AMD, gpu):
         return None
-    nvidia = [text for text in (f"the GPU is {gpu}" if gpu else "", f"nvcc is {rules.dotted(facts.nvcc)}" if facts.nvcc else "",
-              f"compute capability {rules.dotted(facts.sm)}" if facts.sm else "",
-              f"driver {rules.dotted(facts.driver)}" if facts.driver else "") if text]  # fmt: skip
+    known = (("GPU", gpu), ("nvcc", facts.nvcc), ("compute capability", facts.sm), ("NVIDIA driver", facts.driver))
+    nvidia = [f"{name} {value if isinstance(value, str) else rules.dotted(value)}" for name, value in known if value]
     hits = case.hits(_HIPCC_MISSING) or (case.hits(_HIPCC) if nvidia else ())
     return claim_from(hits, tuple(case.fact(text) for text in nvidia[:1])) if hits else None
 
@@ -81,7 +100,8 @@ CAUSES: Final = (
         handling="mend",
         toolchain=True,
         rank=47,
-        summary="A C or C++ compiler is needed to build kernels, and none is found on the service's PATH or in $CC/$CXX.",
+        summary="A C or C++ compiler is needed to build kernels, and none is found on the service's PATH or in "
+        "$CC/$CXX.",
         advice="`apt-get install g++` brings both; `remedy fix {unit}` does it with a preview.",
         signatures=_NO_COMPILER,
         observable=True,
@@ -136,7 +156,8 @@ CAUSES: Final = (
         signatures=(
             Signature(
                 "Python.h",
-                r"Python\.h['\"]?(?:[:：]| file not found| was not found)|(?:open source file|include) [\"<]Python\.h[\">]",
+                r"Python\.h['\"]?(?:[:：]| file not found| was not found)|(?:open source file"
+                r"|include) [\"<]Python\.h[\">]",
             ),
             Signature("pyconfig.h", r"[:：] ?pyconfig\.h[:：]"),
             Signature("Could NOT find Python", r"missing: .*Development"),
@@ -147,7 +168,8 @@ CAUSES: Final = (
             "that interpreter's Python.h.",
             origin="Distributions keep the headers in a package of their own (python3-dev, python3.12-dev). A virtual "
             "environment uses the headers of the Python it was made from.",
-            recognised="`fatal error: Python.h` in any language; the -I path in the command above it tells the version.",
+            recognised="`fatal error: Python.h` in any language; the -I path in the command above it tells the "
+            "version.",
             mending="The -dev package of exactly that version. Pythons from uv or conda bring their headers.",
             avoid="python3-dev of another minor version doesn't help.",
             sources=("triton 3.0 to 3.9, runtime/build.py", "Python's sysconfig, get_path('include')"),
@@ -173,16 +195,17 @@ CAUSES: Final = (
             Signature("ninja (PATH) is missing", library="flashinfer"),
             Signature(
                 "ninja",
-                r"(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|requires) ['\"`]?ninja\b|ninja (?:is )?(?:not (?:found|installed)|could not be found)",
+                r"(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|requires) ['\"`]?ninja\b"
+                r"|ninja (?:is )?(?:not (?:found|installed)|could not be found)",
             ),
-        ),  # fmt: skip
+        ),
         observable=True,
         page=Page(
             meaning="FlashInfer, torch's extensions, TVM-FFI and SGLang start `ninja` from PATH to compile kernels.",
             origin="pip puts ninja into the virtual environment's bin. In a shell that folder is on PATH, because the "
             "environment is activated; a unit that runs `/srv/venv/bin/python` by its path doesn't have it.",
-            recognised="`FileNotFoundError: [Errno 2] No such file or directory: 'ninja'` or `Ninja is required to load "
-            "C++ extensions`. `ninja: build stopped` means the opposite: it ran.",
+            recognised="`FileNotFoundError: [Errno 2] No such file or directory: 'ninja'` or `Ninja is required to "
+            "load C++ extensions`. `ninja: build stopped` means the opposite: it ran.",
             mending="The venv's bin on the unit's PATH, or the distribution's ninja-build.",
             sources=("flashinfer 0.2 to 0.7, jit/cpp_ext.py, run_ninja", "systemd.exec(5), PATH"),
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from remedy.causes.entry import Cause, Page, Signature
+from remedy.causes.entry import Cause, Page, Signature, any_of
 
 CAUSES: Final = (
     Cause(
@@ -27,11 +27,13 @@ CAUSES: Final = (
             Signature("Invalid repository ID or local directory"),
             Signature(
                 "Can't load",
-                r"Can't load (?:the |image processor|tokenizer|config\w*|feature|processor|model).* for '(?P<model>[^']+)'",
+                r"Can't load (?:the |image processor|tokenizer|config\w*|feature|processor"
+                r"|model).* for '(?P<model>[^']+)'",
             ),
             Signature(
                 "No such file or directory",
-                r"No such file or directory:? .{0,4}['\"]?(?P<model>[^'\"]*(?:config\.json|\.safetensors(?:\.index\.json)?|\.gguf|tokenizer\S*|/models?/[^'\"]*))['\"]?",
+                r"No such file or directory:? .{0,4}['\"]?(?P<model>[^'\"]*(?:config\.json"
+                r"|\.safetensors(?:\.index\.json)?|\.gguf|tokenizer\S*|/models?/[^'\"]*))['\"]?",
             ),
             Signature("failed to open GGUF file", r"GGUF file '?(?P<model>[^']+)'?"),
             Signature("gguf", r"(?:failed to (?:open|load)|no such file).{0,60}\.gguf|\.gguf.{0,40}No such file"),
@@ -42,13 +44,14 @@ CAUSES: Final = (
             Signature("LocalEntryNotFoundError"),
             Signature(
                 "model",
-                r"(?i)model (?:path|file|directory|dir)? ?['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist|doesn't exist|not found|is not a directory)",
+                r"(?i)model (?:path|file|directory|dir)? ?['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist"
+                r"|doesn't exist|not found|is not a directory)",
             ),
             Signature("error loading model", r"error loading model: .*(?:No such|failed to open|not found)"),
             Signature("is not a valid model", r"is not a valid model"),
             Signature("no safetensors", r"(?i)no safetensors (?:weights )?found"),
             Signature("404 Client Error", r"404 Client Error.*huggingface|404 Client Error.*modelscope"),
-        ),  # fmt: skip
+        ),
         page=Page(
             meaning="The server looks for the model as a folder, then as a name on a hub, and finds neither.",
             origin="A typing error, a folder on a disk that isn't mounted, a download that is not complete, or a path "
@@ -56,7 +59,8 @@ CAUSES: Final = (
             recognised="`is not a local folder and is not a valid model identifier`, `does not appear to have a file "
             "named config.json`.",
             mending="The absolute path in ExecStart=; RequiresMountsFor= with it, so that the disk is there first.",
-            avoid="`~` and `$HOME` in ExecStart= arguments: only `${NAME}` of the unit's environment is replaced there.",
+            avoid="`~` and `$HOME` in ExecStart= arguments: only `${NAME}` of the unit's environment is replaced "
+            "there.",
             sources=("transformers, utils/hub.py", "systemd.service(5), command lines"),
         ),
     ),
@@ -85,11 +89,17 @@ CAUSES: Final = (
             Signature("not in the authorized list"),
             Signature("awaiting a review from the repo authors"),
             Signature("LocalTokenNotFoundError"),
-            Signature(
-                "token",
-                r"(?i)(?:hf_token|hugging ?face\S* token|access token) .{0,40}(?:required|missing|invalid|not set|is needed)",
+            *any_of(
+                "HF_TOKEN",
+                "hf_token",
+                "HuggingFace",
+                "Hugging Face",
+                "access token",
+                "Access Token",
+                pattern=r"(?i)(?:hf_token|hugging ?face\S* token|access token) .{0,40}(?:required|missing|invalid"
+                r"|not set|is needed)",
             ),
-        ),  # fmt: skip
+        ),
         page=Page(
             meaning="The model exists, and the hub doesn't give it to whoever asked.",
             origin="The terms were not accepted with this account, the token lacks the right, has expired, or is in a "

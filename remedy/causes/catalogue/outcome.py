@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from remedy.causes.entry import Cause, Claim, Page
 from remedy.causes.case import Case
+from remedy.causes.entry import Cause, Claim, Page
 
 
 def _never(_case: Case) -> Claim | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from remedy.causes import reading, rules
@@ -14,23 +15,24 @@ from remedy.causes.types import Evidence
 
 _CUDA_LIBRARY: Final = (
     r"lib(?:cudart|nvrtc|cublas|cublasLt|cudnn|cusparse|cusparseLt|cusolver|curand|cufft|cupti|nvJitLink|nvToolsExt"
-    r"|nvshmem|cufile|nccl|nvfatbin|nvptxcompiler|cutensor|nvinfer|nvvm|cudss|c10_cuda|torch|torch_cuda|tvm_ffi|caffe2_nvrtc)"
+    r"|nvshmem|cufile|nccl|nvfatbin|nvptxcompiler|cutensor|nvinfer|nvvm|cudss|c10_cuda|torch|torch_cuda|tvm_ffi"
+    r"|caffe2_nvrtc)"
 )
 _LOAD: Final = (
     Signature("ould not load library", r"[Cc]ould not load library (?P<lib>" + _CUDA_LIBRARY + r"[\w.]*)"),
     Signature("nable to load any of", r"Unable to load any of \{(?P<lib>lib[\w.]+)"),
     Signature("Failed to load dynamic shared library", r"shared library \S+ (?P<lib>lib\S*)", library="tvm-ffi"),
     Signature("is not loaded in the current process", r"(?P<lib>lib\w+) is not loaded in the current process"),
-    Signature("not found", r"(?P<lib>" + _CUDA_LIBRARY + r"\.so[.\d]*)(?: was|:)? not found"),
+    Signature("not found", r"(?P<lib>" + _CUDA_LIBRARY + r"\.so[.\d]*)(?: was| is|:)? not found"),
     Signature("=> not found", r"(?P<lib>lib\S+\.so[.\d]*) => not found"),
     Signature("OSError", r"OSError: (?:\S*/)?(?P<lib>" + _CUDA_LIBRARY + r"\S*): (?!undefined)"),
-    Signature("ailed to load", r"[Ff]ailed to load (?:library |shared library )?['\"]?(?P<lib>" + _CUDA_LIBRARY + r"[\w.]*)"),
-)  # fmt: skip
+    Signature(
+        "ailed to load", r"[Ff]ailed to load (?:library |shared library )?['\"]?(?P<lib>" + _CUDA_LIBRARY + r"[\w.]*)"
+    ),
+)
 
 
 def _shared_library(case: Case) -> Claim | None:
-    import re
-
     missing = tuple(
         hit for hit in case.hits(SHARED_OBJECT) if not hit.groups["lib"].startswith(("libcuda.so", "libnccl-net"))
     )
@@ -55,21 +57,42 @@ def _majors(case: Case, hits: tuple[Hit, ...]) -> tuple[Evidence, ...]:
 # --- library-version-mismatch -------------------------------------------------------------------------------------
 
 _VERSIONS: Final = (
-    Signature("does not match flashinfer version", r"(?P<package>flashinfer-[\w-]+) version \((?P<have>[^)]*)\) does not match flashinfer version \((?P<want>[^)]*)\)"),
+    Signature(
+        "does not match flashinfer version",
+        r"(?P<package>flashinfer-[\w-]+) version \((?P<have>[^)]*)\) does not match flashinfer version"
+        r" \((?P<want>[^)]*)\)",
+    ),
     Signature("Ignoring incompatible flashinfer-"),
-    Signature("common_ops", r"(?:No module named|[Cc]ould not load any|undefined symbol|ImportError).*common_ops|common_ops.*(?:undefined symbol|not found|cannot)"),
+    Signature(
+        "common_ops",
+        r"(?:No module named|[Cc]ould not load any|undefined symbol|ImportError).*common_ops"
+        r"|common_ops.*(?:undefined symbol|not found|cannot)",
+    ),
     Signature("[sgl_kernel] CRITICAL"),
-    Signature("sgl", r"(?:sgl[-_]kernel|sglang-kernel)(?: is installed with)? .{0,40}(?:version|minimum).{0,60}(?:less|required|does not match|mismatch|older)"),
+    Signature(
+        "sgl",
+        r"(?:sgl[-_]kernel|sglang-kernel)(?: is installed with)? .{0,40}(?:version|minimum).{0,60}(?:less|required"
+        r"|does not match|mismatch|older)",
+    ),
     Signature("nvJitLink", r"undefined symbol: __nvJitLink\w+"),
     Signature("version `", r"version [`'](?:GLIBCXX|CXXABI|GLIBC)_[\d.]+' not found"),
     Signature(", version lib", r"undefined symbol: \w+, version lib\w+\.so"),
-    Signature("compiled with different", r"(?:PyTorch|torch\w*) .{0,60}compiled with different CUDA (?:major )?versions"),
+    Signature(
+        "compiled with different", r"(?:PyTorch|torch\w*) .{0,60}compiled with different CUDA (?:major )?versions"
+    ),
     Signature("operator torchvision::nms does not exist"),
-    Signature("minimum required version", r"flashinfer_python .{0,60}minimum required version|is less than the minimum required version"),
-    Signature("_C", r"No module named ['\"](?:vllm\._C|sgl_kernel\.\w+|vllm\._moe_C|vllm\.vllm_flash_attn\._vllm_fa\w*|flash_attn_2_cuda|exllamav2_ext)"),
+    Signature(
+        "minimum required version",
+        r"flashinfer_python .{0,60}minimum required version|is less than the minimum required version",
+    ),
+    Signature(
+        "No module named",
+        r"No module named ['\"](?:vllm\._C|sgl_kernel\.\w+|vllm\._moe_C|vllm\.vllm_flash_attn\._vllm_fa\w*"
+        r"|flash_attn_2_cuda|exllamav2_ext)",
+    ),
     Signature("_OpNamespace", r"'_OpNamespace' '\w+' object has no attribute"),
     Signature("incompatible with this", r"(?:torch|flash[-_]attn|xformers|sgl|flashinfer)\S* .{0,80}incompatible with"),
-)  # fmt: skip
+)
 _TORCH_BUILD: Final = Signature("+cu", r"torch[ =]=?\s*(?P<torch>\d\S*?)\+cu(?P<cu>\d{2,3})\b", weak=True)
 
 
@@ -79,10 +102,15 @@ def _mismatch(case: Case) -> Claim | None:
         for hit in case.hits(UNDEFINED_SYMBOL)
         if hit.groups["symbol"].startswith(("_Z", "aoti_", "torch_", "TVMFFI", "THP"))
     )
-    hits = case.hits(*_VERSIONS) + wheels
+    # A module of a JIT cache was built here: its wrong symbols are another cause's.
+    hits = tuple(hit for hit in case.hits(*_VERSIONS) + wheels if not rules.in_jit_cache(hit.line.text))
     if hits:
         return claim_from(hits)
-    other = tuple(hit for hit in case.hits(UNDEFINED_SYMBOL) if not hit.groups["symbol"].startswith("cu"))
+    other = tuple(
+        hit
+        for hit in case.hits(UNDEFINED_SYMBOL)
+        if not hit.groups["symbol"].startswith("cu") and not rules.in_jit_cache(hit.line.text)
+    )
     if other:
         return claim_from(other)
     builds = case.hits(_TORCH_BUILD)
@@ -94,7 +122,10 @@ def _mismatch(case: Case) -> Claim | None:
 # --- python packages ----------------------------------------------------------------------------------------------
 
 _CONFLICT: Final = (
-    Signature("cannot import name", r"cannot import name '(?P<name>[^']+)' from (?:partially initialized module )?'(?P<package>[^']+)'"),
+    Signature(
+        "cannot import name",
+        r"cannot import name '(?P<name>[^']+)' from (?:partially initialized module )?'(?P<package>[^']+)'",
+    ),
     Signature("numpy.dtype size changed"),
     Signature("binary incompatibility"),
     Signature("compiled using NumPy 1.x"),
@@ -109,16 +140,28 @@ _CONFLICT: Final = (
     Signature("rope_scaling` must be a dictionary"),
     Signature("has no attribute", r"module '(?P<package>[\w.]+)' has no attribute '(?P<name>\w+)'"),
     Signature("unexpected keyword argument", r"TypeError: .*got an unexpected keyword argument"),
-    Signature("upgrade", r"(?:[Pp]lease|need to|consider) (?:upgrade|update) (?:your )?(?:transformers|tokenizers|huggingface|pydantic|mistral)"),
-    Signature("Transformers version", r"[Ii]nstalled version of Transformers|version of Transformers is out of date|requires (?:the )?[Tt]ransformers"),
-    Signature("transformers", r"(?:requires|need|install|have) .{0,20}transformers ?(?:>=|==|<|version)|transformers[>=<]=?[\d.]+ is required"),
+    Signature(
+        "upgrade",
+        r"(?:[Pp]lease|need to|consider) (?:upgrade|update) (?:your )?(?:transformers|tokenizers|huggingface"
+        r"|pydantic|mistral)",
+    ),
+    Signature(
+        "Transformers version",
+        r"[Ii]nstalled version of Transformers|version of Transformers is out of date"
+        r"|requires (?:the )?[Tt]ransformers",
+    ),
+    Signature(
+        "transformers",
+        r"(?:requires|need|install|have) .{0,20}transformers ?(?:>=|==|<|version)"
+        r"|transformers[>=<]=?[\d.]+ is required",
+    ),
     Signature("not supported for now", r"Model architectures .* (?:are not supported|failed to be inspected)"),
     Signature("failed to be inspected"),
     Signature("PydanticUserError"),
     Signature("Descriptors cannot be created directly"),
     Signature("Unrecognized configuration class"),
     Signature("Unrecognized model in"),
-)  # fmt: skip
+)
 _KEY: Final = Signature("KeyError: '", r"^KeyError: '(?P<model_type>[a-z][\w-]{2,})'$", weak=True)
 _TRANSFORMERS: Final = Signature("transformers", r"transformers(?:_utils)?/|configuration_auto", weak=True)
 # What follows from a failed compile or a missing GPU in Python code, not from packages.
@@ -126,8 +169,6 @@ _FOLLOWS: Final = r"vllm\.utils\.flashinfer|get_device_capability|'func'|JITKern
 
 
 def _conflict(case: Case) -> Claim | None:
-    import re
-
     hits = tuple(hit for hit in case.hits(*_CONFLICT) if not re.search(_FOLLOWS, hit.line.text))
     if hits:
         return claim_from(hits)
@@ -138,19 +179,27 @@ def _conflict(case: Case) -> Claim | None:
 
 
 _MISSING: Final = (
-    Signature("No module named", r"ModuleNotFoundError: No module named '?(?P<module>[\w.]+)'?|: No module named '?(?P<module2>[\w.]+)'?$"),
+    Signature(
+        "No module named",
+        r"ModuleNotFoundError: No module named '?(?P<module>[\w.]+)'?|: No module named '?(?P<module2>[\w.]+)'?$",
+    ),
     Signature("No package metadata was found for", r"found for (?P<module>[\w.-]+)"),
     Signature("DistributionNotFound"),
-    Signature("is not installed", r"ImportError: .*is not installed|(?:package|module|library) [`'\"]?\w+[`'\"]? is not installed|'?\w+'? is not installed[.,;]? (?:[Pp]lease|[Ii]nstall|[Rr]un)"),
-    Signature("lease install", r"(?:ImportError|ModuleNotFoundError|RuntimeError|ValueError|AssertionError): .*[Pp]lease install"),
-)  # fmt: skip
+    Signature(
+        "is not installed",
+        r"ImportError: .*is not installed|(?:package|module|library) [`'\"]?\w+[`'\"]? is not installed"
+        r"|'?\w+'? is not installed[.,;]? (?:[Pp]lease|[Ii]nstall|[Rr]un)",
+    ),
+    Signature(
+        "lease install",
+        r"(?:ImportError|ModuleNotFoundError|RuntimeError|ValueError|AssertionError): .*[Pp]lease install",
+    ),
+)
 # Modules whose absence is the sign of a wheel that doesn't fit, not of one that isn't there.
 _INNER: Final = r"common_ops|vllm\._|sgl_kernel\.|_moe_C|flash_attn_2_cuda|vllm_flash_attn"
 
 
 def _package_missing(case: Case) -> Claim | None:
-    import re
-
     hits = tuple(hit for hit in case.hits(*_MISSING) if not re.search(_INNER, hit.line.text))
     return claim_from(hits)
 
@@ -174,9 +223,9 @@ CAUSES: Final = (
             "ldconfig's cache, and didn't find one.",
             origin="A wheel for another CUDA major than torch's, an LD_LIBRARY_PATH that the shell has and the unit "
             "hasn't, a runtime image without that library, or a cleaned-up toolkit.",
-            recognised="`libcudart.so.13: cannot open shared object file`. The number is the CUDA major that the module "
-            "was built for; if torch is of the other one, the module's wheel is the wrong one. libcuda.so.1 is the "
-            "driver's: see libcuda-missing.",
+            recognised="`libcudart.so.13: cannot open shared object file`. The number is the CUDA major that the "
+            "module was built for; if torch is of the other one, the module's wheel is the wrong one. libcuda.so.1 "
+            "is the driver's: see libcuda-missing.",
             mending="Where a copy lies in the virtual environment or a toolkit, the unit's LD_LIBRARY_PATH; else the "
             "package that brings it, or the wheel for torch's CUDA.",
             avoid="A symlink from one major's file name to another's loads, and crashes later.",
@@ -216,10 +265,10 @@ CAUSES: Final = (
         judge=_conflict,
         signatures=(*_CONFLICT, _KEY, _TRANSFORMERS),
         page=Page(
-            meaning="Two packages expect different things of one another: a name that was moved, a model type that this "
-            "transformers doesn't know, a NumPy of another major.",
-            origin="A model newer than the installed transformers, a `pip install -U` of one package, or an environment "
-            "shared by two servers.",
+            meaning="Two packages expect different things of one another: a name that was moved, a model type that "
+            "this transformers doesn't know, a NumPy of another major.",
+            origin="A model newer than the installed transformers, a `pip install -U` of one package, or an "
+            "environment shared by two servers.",
             recognised="`cannot import name`, `Transformers does not recognize this architecture`, `compiled using "
             "NumPy 1.x`, `is already used by a Transformers`.",
             mending="The versions that the server's release names; a virtual environment of its own for each server.",
@@ -232,16 +281,16 @@ CAUSES: Final = (
         title="a module is not installed in this interpreter",
         handling="advise",
         rank=66,
-        summary="The module {module} is not installed in the service's Python.||A Python module is not installed in the "
-        "service's interpreter.",
+        summary="The module {module} is not installed in the service's Python.||A Python module is not installed in "
+        "the service's interpreter.",
         advice="Install it with the interpreter that the unit runs: `PYTHON -m pip install {module}`.||Install it with "
         "the interpreter that the unit runs, `PYTHON -m pip install …`.",
         judge=_package_missing,
         signatures=_MISSING,
         page=Page(
             meaning="Python looked through its own site-packages and didn't find a module.",
-            origin="The unit runs another interpreter than the one it was installed into, or the package is an optional "
-            "one that this model or option needs.",
+            origin="The unit runs another interpreter than the one it was installed into, or the package is an "
+            "optional one that this model or option needs.",
             recognised="`ModuleNotFoundError: No module named …` as an error. As a warning it is an optional package "
             "that nothing misses.",
             mending="Install it there, by the interpreter's full path; or correct ExecStart= to the right environment.",

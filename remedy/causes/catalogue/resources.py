@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from remedy.causes.case import Case, claim_from
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, OUT_OF_MEMORY_KILL
 
 _GPU_MEMORY: Final = (
@@ -17,32 +17,44 @@ _GPU_MEMORY: Final = (
     Signature("CUDA_ERROR_OUT_OF_MEMORY"),
     Signature("cudaMalloc failed: out of memory"),
     Signature("o available memory for the cache blocks"),
-    Signature("KV cache", r"(?:larger than|exceeds?|greater than) .{0,80}KV cache|KV cache .{0,80}(?:larger|not enough|insufficient)"),
+    Signature(
+        "KV cache",
+        r"(?:larger than|exceeds?|greater than) .{0,80}KV cache|KV cache .{0,80}(?:larger|not enough|insufficient)",
+    ),
     Signature("kv cache", r"(?i)to serve at least one request .*kv cache|not enough .{0,30}kv cache"),
     Signature("is less than desired GPU memory utilization"),
     Signature("Not enough memory", r"Not enough memory\. Please try"),
     Signature("mem-fraction-static", r"(?:[Nn]ot enough|[Ii]ncrease|[Rr]educe|memory).{0,80}mem-fraction-static"),
-    Signature("buffer", r"(?:unable|failed) to allocate (?:CUDA\d* |compute |\w+ )?(?:pp )?buffers?|allocating [\d.]+ MiB on device \d+: cudaMalloc failed"),
+    Signature(
+        "buffer",
+        r"(?:unable|failed) to allocate (?:CUDA\d* |compute |\w+ )?(?:pp )?buffers?"
+        r"|allocating [\d.]+ MiB on device \d+: cudaMalloc failed",
+    ),
     Signature("ailed to allocate", r"[Ff]ailed to allocate .{0,60}(?:GPU|CUDA|device|VRAM)"),
     Signature("CUBLAS_STATUS_ALLOC_FAILED"),
     Signature("memory capacity is unbalanced"),
-)  # fmt: skip
+)
 
 _OOM_RESULT: Final = Signature("oom-kill", r"Failed with result 'oom-kill'|oom-kill:|result=oom-kill")
 _OOM_UNIT: Final = Signature("killed by the OOM killer")
 _OOM_RAY: Final = Signature("OOM killer due to high memory usage", weak=True)
-_OOM_D: Final = Signature(
-    "systemd-oomd", r"systemd-oomd\S* .*[Kk]illed|killed by systemd-oomd|Killed \S+ due to memory"
-)
+_OOM_D: Final = Signature("memory pressure", r"[Kk]illed \S+ due to memory pressure|systemd-oomd .*[Kk]illed")
 _OOM_K8S: Final = Signature("OOMKilled")
 _OOM_NODE: Final = Signature(
     "node running low on memory", r"killed due to the node running low on memory|running low on memory"
 )
 _OOM_CGROUP: Final = Signature("emory cgroup out of memory")
 _SIGKILL: Final = Signature("9/KILL", r"code=killed, status=9/KILL|status=9/KILL", weak=True)
-_EXIT_137: Final = Signature("137", r"exit(?:ed)?(?: with)?(?: code| status)?:? ?\(?137", weak=True)
+_EXIT_137: Final = Signature("xit", r"[Ee]xit(?:ed)?(?: with)?(?: code| status)?:? ?\(?137", weak=True)
 _MEMORY_PEAK: Final = Signature("memory peak", weak=True)
-_MINUS_9: Final = Signature("-9", r"(?:exit ?code|exited with|signal|returncode)[ :=]*-9\b|SIGKILL", weak=True)
+_MINUS_9: Final = any_of(
+    "exit",
+    "returncode",
+    "signal",
+    "SIGKILL",
+    pattern=r"(?:exit ?code|exited with|signal|returncode)[ :=]*-9\b|SIGKILL",
+    weak=True,
+)
 _HOST_MEMORY: Final = (
     Signature("DefaultCPUAllocator"),
     Signature("annot allocate memory", r"\[Errno 12\]|Cannot allocate memory"),
@@ -66,7 +78,7 @@ def _oom_killed(case: Case) -> Claim | None:
     memory = case.hits(*_HOST_MEMORY)
     if memory:
         return claim_from(memory, certainty="likely")
-    killed = case.hits(_SIGKILL, _EXIT_137, _MINUS_9)
+    killed = case.hits(_SIGKILL, _EXIT_137, *_MINUS_9)
     if killed and not case.has(*BUILD_FAILED):
         return claim_from(killed, certainty="possible", weight=Weight.HINT)
     return None
@@ -85,14 +97,14 @@ _DISK: Final = (
     Signature("database or disk is full"),
     Signature("ot enough disk space"),
     Signature("Errno 122"),
-)  # fmt: skip
+)
 _SHM: Final = Signature("/dev/shm", r"/dev/shm", weak=True)
 _SHM_FAIL: Final = Signature(
     "shm", r"(?:shared memory segment|shm_open|/torch_\d+|insufficient shared memory|bus error)", weak=True
 )
 
 _NCCL: Final = (
-    Signature("NCCL error"),
+    Signature("NCCL", r"NCCL [Ee]rror"),
     Signature("nccl", r"nccl(?:SystemError|UnhandledCudaError|InternalError|RemoteError|InvalidUsage|InvalidArgument)"),
     Signature("ncclCommInitRank", r"ncclCommInitRank.{0,40}(?:fail|error|:)"),
     Signature("NCCL WARN"),
@@ -106,7 +118,7 @@ _NCCL: Final = (
     Signature("Gloo", r"Gloo connectFullMesh failed|gloo/transport"),
     Signature("ustom_all_reduce", r"custom_all_reduce.{0,80}(?:[Ee]rror|invalid argument|failed)"),
     Signature("NVLS", r"NVLS .{0,60}(?:fail|error)|multicast .{0,30}(?:fail|error)"),
-)  # fmt: skip
+)
 _NCCL_LAST: Final = Signature("nccl==", r"vLLM is using nccl==|sglang is using nccl==|is using nccl==", weak=True)
 _NCCL_INFO: Final = Signature("NCCL INFO", weak=True)
 
@@ -128,15 +140,21 @@ _PORT: Final = (
     Signature("Errno 98"),
     Signature("os error 98"),
     Signature("EADDRINUSE"),
-    Signature("ort", r"[Pp]ort (?P<port>\d{2,5}) (?:is )?(?:already )?(?:in use|not available|occupied|taken|being used)"),
-    Signature("ort", r"[Pp]ort:? ?(?P<port>\d{2,5}) is (?:already|currently) (?:in use|allocated|used)"),
+    *any_of(
+        "Port ",
+        "port ",
+        "port: ",
+        "Port: ",
+        pattern=r"[Pp]ort:? ?(?P<port>\d{2,5}) (?:is )?(?:already |currently )?(?:in use|not available|occupied|taken"
+        r"|being used|allocated|used)",
+    ),
     Signature("couldn't bind HTTP server socket"),
     Signature("ailed to bind", r"[Ff]ailed to bind .{0,60}(?:port|address|:)\D{0,6}(?P<port>\d{2,5})?"),
     Signature("failed to listen on any local network address"),
     Signature("port is already allocated"),
     Signature("Only one usage of each socket address"),
     Signature("bind", r"bind on address \('[^']*', (?P<port>\d+)\)"),
-)  # fmt: skip
+)
 
 
 CAUSES: Final = (
@@ -178,15 +196,15 @@ CAUSES: Final = (
             _OOM_CGROUP,
             _SIGKILL,
             _EXIT_137,
-            _MINUS_9,
+            *_MINUS_9,
             *_HOST_MEMORY,
             *BUILD_FAILED,
-        ),  # fmt: skip
+        ),
         results=("oom-kill",),
         page=Page(
             meaning="Host memory ran out, and a process of the unit was ended with SIGKILL. No program can log that.",
-            origin="Loading weights through host memory on several ranks at once, a page cache that can't be dropped, a "
-            "low MemoryMax=, a leak over weeks.",
+            origin="Loading weights through host memory on several ranks at once, a page cache that can't be "
+            "dropped, a low MemoryMax=, a leak over weeks.",
             recognised="`Failed with result 'oom-kill'`, `killed by the OOM killer`, the kernel's `Killed process … "
             "(python3)`. If the victim is a compiler the cause is jit-build-out-of-memory. A plain `Killed` in vLLM's "
             "own shutdown is none.",
@@ -204,8 +222,8 @@ CAUSES: Final = (
         advice="`df -h; df -i` on the paths in the log; $TMPDIR and the caches count too.",
         signatures=(*_DISK, _SHM, _SHM_FAIL),
         page=Page(
-            meaning="A write failed because the file system, a quota, or its inodes are used up. Compilers then fail in "
-            "odd ways, because their intermediate files are cut short.",
+            meaning="A write failed because the file system, a quota, or its inodes are used up. Compilers then fail "
+            "in odd ways, because their intermediate files are cut short.",
             origin="Model downloads, kernel caches, core dumps, logs; a small /tmp or /dev/shm; PrivateTmp= shares "
             "the disk of /tmp.",
             recognised="`No space left on device`, `[Errno 28]`, `error while writing generated C file`.",
@@ -224,8 +242,8 @@ CAUSES: Final = (
         signatures=_PORT,
         page=Page(
             meaning="Another process listens on the address that the service wants.",
-            origin="A previous instance that has not ended (GPU processes can take long to die), a second unit with the "
-            "same port, or a program started by hand.",
+            origin="A previous instance that has not ended (GPU processes can take long to die), a second unit with "
+            "the same port, or a program started by hand.",
             recognised="`[Errno 98] … address already in use`. vLLM prints `Application startup complete.` before it.",
             mending="Stop the other, or choose another port. KillMode=control-group makes sure that a stop ends all "
             "worker processes.",
@@ -244,8 +262,8 @@ CAUSES: Final = (
         judge=_nccl,
         signatures=(*_NCCL, _NCCL_LAST, _NCCL_INFO),
         page=Page(
-            meaning="Tensor and pipeline parallel servers exchange data through NCCL. Its set-up, or an exchange, failed "
-            "or hangs.",
+            meaning="Tensor and pipeline parallel servers exchange data through NCCL. Its set-up, or an exchange, "
+            "failed or hangs.",
             origin="GPUs that can't reach one another's memory, IOMMU or ACS in virtual machines, the wrong network "
             "interface, a small /dev/shm, a rank that died of another cause.",
             recognised="`NCCL error`, `ncclSystemError`, a watchdog's collective timeout; or silence after `is using "

@@ -12,7 +12,8 @@ from remedy.causes.shared import BUILD_FAILED, NVCC_RUN, PERMISSION, READ_ONLY, 
 _NAMESPACE: Final = Signature("226/NAMESPACE")
 _DIRECTORY_STEP: Final = Signature(
     "Failed at step",
-    r"Failed at step (?P<step>NAMESPACE|STATE_DIRECTORY|CACHE_DIRECTORY|RUNTIME_DIRECTORY|LOGS_DIRECTORY|CAPABILITIES|SECCOMP|APPARMOR_PROFILE|SELINUX_CONTEXT|MEMORY)\b",
+    r"Failed at step (?P<step>NAMESPACE|STATE_DIRECTORY|CACHE_DIRECTORY|RUNTIME_DIRECTORY|LOGS_DIRECTORY"
+    r"|CAPABILITIES|SECCOMP|APPARMOR_PROFILE|SELINUX_CONTEXT|MEMORY)\b",
 )
 _MOUNT: Final = Signature("set up mount namespac")
 _SYSCALL: Final = Signature("31/SYS", r"status=31/SYS")
@@ -89,7 +90,7 @@ CAUSES: Final = (
             _NOT_PERMITTED,
             *PERMISSION,
             READ_ONLY,
-        ),  # fmt: skip
+        ),
         statuses=(218, 226, 227, 228, 229, 231, 233, 238, 239, 240),
         page=Page(
             meaning="The program ran, asked for a file, device or system call, and was refused: by the owner and mode "

@@ -114,15 +114,16 @@ _ISA: Final = Signature(
     weak=True,
 )
 _PTXAS_NEEDS: Final = Signature("ptxas", r"needs ptxas >= (?P<needed>[\d.]+)", library="flashinfer")
-_PTXAS_VERSION: Final = Signature(
-    "ptxas", r"Triton only support CUDA 10\.0 or higher|Cannot find ptxas", library="triton"
+_PTXAS_VERSION: Final = (
+    Signature("Triton only support CUDA", library="triton"),
+    Signature("Cannot find ptxas", library="triton"),
 )
 _PTXAS_KNOWN: Final = Signature("sm_", r"'sm_\w+' is not a recognized processor", library="triton")
 
 
 def _ptxas(case: Case) -> Claim | None:
     named = tuple(hit for hit in case.hits(UNDEFINED_VALUE) if hit.groups["option"] in ("gpu-name", "gpu-architecture"))
-    hits = named + case.hits(_PTXAS_NEEDS, _PTXAS_VERSION)
+    hits = named + case.hits(_PTXAS_NEEDS, *_PTXAS_VERSION)
     if not nvcc_isa(case):
         hits += case.hits(_ISA)
     sm = case.facts.sm
@@ -140,7 +141,8 @@ _TORCH_WARNING: Final = Signature(
 )
 _GPU_TOO_OLD: Final = Signature(
     "ompute capability",
-    r"(?:compute capability|requires|only supports?|minimum|at least).{0,80}(?:compute capability|capability) ?(?:of |>= ?|at least )?(?P<needed>\d\.\d|\d{2})",
+    r"(?:compute capability|requires|only supports?|minimum|at least).{0,80}(?:compute capability"
+    r"|capability) ?(?:of |>= ?|at least )?(?P<needed>\d\.\d|\d{2})",
     weak=True,
 )
 _KERNEL_CODES: Final = (
@@ -195,7 +197,7 @@ CAUSES: Final = (
             NVCC_RELEASE,
             *BUILD_FAILED,
             *TRITON_AT_WORK,
-        ),  # fmt: skip
+        ),
         page=Page(
             meaning="FLASHINFER_CUDA_ARCH_LIST, TORCH_CUDA_ARCH_LIST and TVM_FFI_CUDA_ARCH_LIST replace the detection "
             "of the GPU. A wrong entry is built for faithfully: for another GPU, for a target that the compiler "
@@ -228,7 +230,7 @@ CAUSES: Final = (
         "that is used, usually Triton's own, is too old for this GPU.",
         advice="`remedy fix {unit}` points Triton to a newer ptxas; a newer Triton brings one.",
         judge=_ptxas,
-        signatures=(UNDEFINED_VALUE, _ISA, _PTXAS_NEEDS, _PTXAS_VERSION, _PTXAS_KNOWN, *TRITON_AT_WORK),
+        signatures=(UNDEFINED_VALUE, _ISA, _PTXAS_NEEDS, *_PTXAS_VERSION, _PTXAS_KNOWN, *TRITON_AT_WORK),
         page=Page(
             meaning="Triton and Inductor don't use nvcc. They bring a ptxas of their own in the wheel and run that. It "
             "must know the GPU.",

@@ -6,7 +6,7 @@ from typing import Final
 
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, Hit, claim_from
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     BUILD_FAILED,
     INSUFFICIENT_DRIVER,
@@ -22,7 +22,8 @@ from remedy.causes.types import Evidence
 
 _NO_DIRECTORY: Final = Signature(
     "CUDA",
-    r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}(?:does(?:n't| not) exist|is not a (?:valid )?director|not a valid|is invalid)",
+    r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}(?:does(?:n't| not) exist"
+    r"|is not a (?:valid )?director|not a valid|is invalid)",
 )
 _CICC: Final = Signature("cicc", r"(?:cicc|cudafe\+\+|fatbinary): (?:command )?not found|cicc['\"]?: No such file")
 _NO_OBJECT: Final = Signature(
@@ -67,7 +68,9 @@ def _misspelt(case: Case, failed: tuple[Hit, ...]) -> Claim | None:
 
 _INCOMPATIBLE: Final = Signature("CUDA compiler and CUDA toolkit headers are incompatible")
 # A module built here wants a function of a newer libcudart than the one that torch brought into the process.
-_OTHER_CUDART: Final = Signature("version libcudart", r"undefined symbol: cuda\w+, version libcudart\.so\.(?P<major>\d+)")
+_OTHER_CUDART: Final = Signature(
+    "version libcudart", r"undefined symbol: cuda\w+, version libcudart\.so\.(?P<major>\d+)"
+)
 
 
 def _mixed(case: Case) -> Claim | None:
@@ -88,10 +91,17 @@ def _mixed(case: Case) -> Claim | None:
 _HEADERS: Final = (
     r"(?P<header>(?:cu(?:rand|blas|sparse|solver|fft|da|dnn)\w*|nvrtc|nvToolsExt\w*|nvml|nccl|vector_types|nvJitLink"
     r"|nvPTXCompiler|cooperative_groups|device_launch_parameters|driver_types|host_config|texture_fetch_functions)"
-    r"(?:\.h|\.hpp|\.cuh)|(?:cub|thrust|nv|cuda/std|cuda|crt|nvtx3|cooperative_groups|mma)/[\w./]+|nv/target|cuda/std/\w+)"
+    r"(?:\.h|\.hpp|\.cuh)|(?:cub|thrust|nv|cuda/std|cuda|crt|nvtx3|cooperative_groups|mma)/[\w./]+|nv/target"
+    r"|cuda/std/\w+)"
 )
 _HEADER_MISSING: Final = (
-    Signature(":", r":\d+:\d+: .{2,30}[:：] ?'?" + _HEADERS + r"'?(?:[:：]| file not found)"),
+    *any_of(
+        ".h",
+        ".cuh",
+        "cuda/",
+        "nv/target",
+        pattern=r":\d+:\d+: .{2,30}[:：] ?'?" + _HEADERS + r"'?(?: ?[:：]| file not found)",
+    ),
     Signature("fatal error: ", r"fatal error: '?" + _HEADERS + r"'?(?:: No such| file not found)"),
     Signature("cannot open source file", r"cannot open source file \"" + _HEADERS + r"\""),
     Signature("ould not find", r"[Cc]ould not find (?:the )?(?:header )?['\"]?" + _HEADERS),
@@ -112,8 +122,11 @@ def _headers_missing(case: Case) -> Claim | None:
 
 # --- cuda-library-not-linkable ------------------------------------------------------------------------------------
 
-_LIBRARY: Final = r"-l:?(?P<library>cudart\w*|cudadevrt|cuda|cublas\w*|nvrtc\w*|curand\w*|cusparse\w*|cusolver\w*|nvJitLink\w*)(?![\w.])"
-_LINKER: Final = Signature("ld", r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)?: .*" + _LIBRARY)
+_LIBRARY: Final = (
+    r"-l:?(?P<library>cudart\w*|cudadevrt|cuda|cublas\w*|nvrtc\w*|curand\w*|cusparse\w*|cusolver\w*"
+    r"|nvJitLink\w*)(?![\w.])"
+)
+_LINKER: Final = any_of("-lcu", "-lnv", "-l:", pattern=r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)?: .*" + _LIBRARY)
 _NOT_LINKED: Final = Signature("-lcud", r"cannot find " + _LIBRARY)
 _STUBS: Final = Signature("stubs", r"-L\S*stubs", weak=True)
 _INCOMPATIBLE_LIBRARY: Final = Signature("skipping incompatible", r"libcud\w+\.so")
@@ -126,13 +139,13 @@ _INVALID_HANDLE: Final = Signature("nvalid resource handle", weak=True)
 def driver_library_unlinked(case: Case) -> tuple[Hit, ...]:
     """``cannot find -lcuda`` where no toolkit's stub was asked for: Triton's own link line wants the driver's library,
     and that is libcuda-missing."""
-    hits = case.hits(_LINKER, _NOT_LINKED)
+    hits = case.hits(*_LINKER, _NOT_LINKED)
     driver_only = all(hit.groups.get("library") == "cuda" for hit in hits)
     return hits if driver_only and not case.has(_STUBS, *JIT_AT_WORK) else ()
 
 
 def _not_linkable(case: Case) -> Claim | None:
-    hits = case.hits(_LINKER, _NOT_LINKED, _INCOMPATIBLE_LIBRARY, _UNRESOLVED)
+    hits = case.hits(*_LINKER, _NOT_LINKED, _INCOMPATIBLE_LIBRARY, _UNRESOLVED)
     if hits:
         return None if hits == driver_library_unlinked(case) else claim_from(hits)
     linked, torch = case.facts.linked_cudart, case.facts.torch_cuda
@@ -185,18 +198,18 @@ CAUSES: Final = (
             SHELL_NOT_FOUND,
             *NVCC_MISSING,
             NVCC_RUN,
-            NINJA_127,
+            *NINJA_127,
             *BUILD_FAILED,
-        ),  # fmt: skip
+        ),
         observable=True,
         page=Page(
             meaning="The libraries take CUDA_HOME (else CUDA_PATH) unchecked and run $CUDA_HOME/bin/nvcc, include "
             "$CUDA_HOME/include, link from $CUDA_HOME/lib64. What it names is not a complete toolkit.",
-            origin="It was built like PATH, so a colon stands at an end (`:/usr/local/cuda-12.8`); it holds a `$VAR` or "
-            "`~` that systemd doesn't expand; the versioned folder was removed by an upgrade; it is /usr, a bin folder, "
-            "or a wheel's folder that has no nvcc; or someone set it to /dev/null to trick one library.",
-            recognised="The path in the failing line shows it: `/bin/sh: 1: :/usr/local/cuda-12.8/bin/nvcc: not found`, "
-            "`Not a directory: '/dev/null/bin/nvcc'`, `cicc: not found` (a compiler without its parts).",
+            origin="It was built like PATH, so a colon stands at an end (`:/usr/local/cuda-12.8`); it holds a `$VAR` "
+            "or `~` that systemd doesn't expand; the versioned folder was removed by an upgrade; it is /usr, a bin "
+            "folder, or a wheel's folder that has no nvcc; or someone set it to /dev/null to trick one library.",
+            recognised="The path in the failing line shows it: `/bin/sh: 1: :/usr/local/cuda-12.8/bin/nvcc: not "
+            "found`, `Not a directory: '/dev/null/bin/nvcc'`, `cicc: not found` (a compiler without its parts).",
             mending="remedy writes the versioned root of one toolkit that suits all libraries, in the place that wins "
             "(a later EnvironmentFile= would override an Environment= line), together with PATH and CUDA_PATH.",
             avoid="Pointing it at nothing, so that one library falls back to torch's version, breaks the others. "
@@ -216,8 +229,8 @@ CAUSES: Final = (
         signatures=(_INCOMPATIBLE, _OTHER_CUDART, *BUILD_FAILED, *JIT_AT_WORK),
         observable=True,
         page=Page(
-            meaning="A toolkit's parts are made for one another. nvcc of 13.3 with runtime headers of 13.0 stops at the "
-            "first file that includes libcu++.",
+            meaning="A toolkit's parts are made for one another. nvcc of 13.3 with runtime headers of 13.0 stops at "
+            "the first file that includes libcu++.",
             origin="pip installs the newest nvidia-cuda-nvcc beside the runtime that torch pins, since the packages "
             "don't name one another's versions; an include path of another toolkit stands in CPATH; a conda "
             "environment's headers are found before the system's.",
@@ -241,8 +254,8 @@ CAUSES: Final = (
         judge=_headers_missing,
         signatures=(*_HEADER_MISSING, NVCC_RUN),
         page=Page(
-            meaning="nvcc ran, and a CUDA header was not in the toolkit. Each library of CUDA has a development package "
-            "of its own; the compiler's package brings none of them.",
+            meaning="nvcc ran, and a CUDA header was not in the toolkit. Each library of CUDA has a development "
+            "package of its own; the compiler's package brings none of them.",
             origin="Only cuda-nvcc-X-Y was installed, or cuda-minimal-build, or a conda nvcc: no cuRAND, cuBLAS, "
             "cuSPARSE or NVRTC headers.",
             recognised="`fatal error: curand_kernel.h: No such file or directory`, in whatever language the compiler "
@@ -265,7 +278,7 @@ CAUSES: Final = (
         advice="`remedy fix {unit}` completes the toolkit or takes one that can be linked.",
         judge=_not_linkable,
         signatures=(
-            _LINKER,
+            *_LINKER,
             _NOT_LINKED,
             _STUBS,
             _INCOMPATIBLE_LIBRARY,
@@ -273,7 +286,7 @@ CAUSES: Final = (
             _INVALID_HANDLE,
             INSUFFICIENT_DRIVER,
             *JIT_AT_WORK,
-        ),  # fmt: skip
+        ),
         page=Page(
             meaning="The kernels compiled; making a shared object of them failed, or gave one that is linked with "
             "another CUDA's runtime than torch's.",

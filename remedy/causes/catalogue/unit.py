@@ -17,7 +17,9 @@ _EXEC_FORMAT: Final = Signature("xec format error", r"(?:(?P<program>/\S+): )?(?
 _INTERPRETER: Final = Signature("bad interpreter", r"(?P<program>/\S+): .*bad interpreter")
 _NO_COMMAND: Final = Signature(
     "not found",
-    r"(?:bash|/bin/sh|sh|\.sh|exec|env)\S*: (?:line )?(?:\d+: )*(?:exec: )?(?P<program>(?:[\w./-]*/)?(?:python[\d.]*|vllm|sglang|ollama|llama-server|uv|conda|lmdeploy|trtllm-serve|text-generation-launcher)): (?:command )?not found",
+    r"(?:bash|/bin/sh|sh|\.sh|exec|env)\S*: (?:line )?(?:\d+: )*(?:exec:"
+    r" )?(?P<program>(?:[\w./-]*/)?(?:python[\d.]*|vllm|sglang|ollama|llama-server|uv|conda|lmdeploy|trtllm-serve"
+    r"|text-generation-launcher)): (?:command )?not found",
 )
 _ENV_NO_PROGRAM: Final = Signature("env: ", r"env: ['‘\"]?(?P<program>[\w./-]+)['’\"]?: No such file or directory")
 _IN_PATH: Final = Signature("executable file not found in $PATH", r'exec: "(?P<program>[^"]+)"')
@@ -40,9 +42,7 @@ _SHOW: Final = "systemctl cat {unit}"
 def _unit_environment(case: Case) -> Claim | None:
     """systemd's own warnings, unit/'s faults, and values whose ``$`` or ``~`` reached a program unexpanded."""
     faults = tuple(
-        Evidence("fact", fault.text, str(fault.place))
-        for fault in case.faults
-        if fault.kind in _ENVIRONMENT_FAULTS
+        Evidence("fact", fault.text, str(fault.place)) for fault in case.faults if fault.kind in _ENVIRONMENT_FAULTS
     )
     warned = case.hits(*_ENVIRONMENT_WARNED)
     literal = case.hits(_LITERAL_VARIABLE, _LITERAL_HOME)
@@ -69,7 +69,8 @@ _LITERAL_VARIABLE: Final = Signature(
 )
 _LITERAL_HOME: Final = Signature(
     "~/",
-    r"(?:No such file|not found|cannot|does not exist).*['\"‘ ](?P<value>~/[^'\"’\s]*)|(?P<value2>~/\S+): (?:not found|No such)",
+    r"(?:No such file|not found|cannot|does not exist).*['\"‘ ](?P<value>~/[^'\"’\s]*)"
+    r"|(?P<value2>~/\S+): (?:not found|No such)",
     weak=True,
 )
 _ENVIRONMENT_WARNED: Final = (
@@ -110,8 +111,8 @@ CAUSES: Final = (
         load_states=("bad-setting", "error", "masked"),
         faults=("bad-setting", "unreadable"),
         page=Page(
-            meaning="The service manager read the unit file and could not make a runnable service of it. No process was "
-            "started, so the service's own log holds nothing about this start.",
+            meaning="The service manager read the unit file and could not make a runnable service of it. No process "
+            "was started, so the service's own log holds nothing about this start.",
             origin="A line is misspelt, stands outside a section, ExecStart= is missing, given twice in a service that "
             "is not Type=oneshot, or names a program by a relative path; or the unit is masked, that is, its name is a "
             "link to /dev/null. An edit that was saved half is the usual origin.",
@@ -143,10 +144,10 @@ CAUSES: Final = (
             "package. A `-` before the path would have made it optional.",
             recognised="`Failed to load environment files` from PID 1, then `Failed to run 'start' task` and `Failed "
             "with result 'resources'`; or the unit names a file that this machine doesn't have.",
-            mending="Put the file where the unit expects it. Where its absence is fine, prefix the path with `-`. Where "
-            "it lies on another file system, add RequiresMountsFor= with its path.",
-            avoid="Don't make it optional blindly: a service that starts without its CUDA_HOME or token fails later and "
-            "less clearly.",
+            mending="Put the file where the unit expects it. Where its absence is fine, prefix the path with `-`. "
+            "Where it lies on another file system, add RequiresMountsFor= with its path.",
+            avoid="Don't make it optional blindly: a service that starts without its CUDA_HOME or token fails later "
+            "and less clearly.",
             sources=("systemd.exec(5), EnvironmentFile=",),
         ),
     ),
@@ -287,8 +288,8 @@ CAUSES: Final = (
             "then on systemd doesn't even try.",
             origin="With Restart= a service that dies within seconds uses up its starts in less than a minute. The "
             "last lines of the journal are then about the limit, and the cause stands many lines up.",
-            recognised="`Start request repeated too quickly` or the result `start-limit-hit`. remedy never takes it for "
-            "the root while any earlier line says more.",
+            recognised="`Start request repeated too quickly` or the result `start-limit-hit`. remedy never takes it "
+            "for the root while any earlier line says more.",
             mending="`remedy fix` clears the counter (`systemctl reset-failed`) as part of the restart, after the root "
             "is mended.",
             avoid="Raising the limit or setting it to 0 turns a failing service into one that fails for ever and fills "

@@ -1,0 +1,234 @@
+"""The builds that fill a kernel cache: killed, slow, or short of a file that had to be fetched."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from remedy.causes import rules
+from remedy.causes.case import Case, claim_from
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
+from remedy.causes.shared import BUILD_FAILED, JIT_AT_WORK, NVCC_RUN, OUT_OF_MEMORY_KILL, TIMED_OUT
+
+# --- jit-build-out-of-memory --------------------------------------------------------------------------------------
+
+_COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbinary|clang|ptxas-blackwell)"
+_BUILD_KILLED: Final = (
+    *any_of("FAILED: [code=", "status", pattern=r"FAILED: \[code=137\]|ninja.*(?:exit status|status) 137"),
+    Signature("Killed signal terminated program"),
+    Signature("illed", r"^(?:/bin/)?(?:sh: )?(?:line )?(?:\d+: )*(?:\d+ )?Killed\s+\S*" + _COMPILERS + r"\b"),
+    Signature("died due to signal 9"),
+    Signature("virtual memory exhausted"),
+    Signature("emory allocation failure", r"(?:nvcc|ptxas|cicc).*[Mm]emory allocation failure"),
+    Signature("out of memory allocating", r"(?:cc1plus|cicc|ptxas|cudafe).*out of memory allocating"),
+    Signature("Cannot allocate memory", r"(?:nvcc|ninja|cicc|cc1plus|c\+\+|fork).*Cannot allocate memory"),
+    Signature("LLVM ERROR: out of memory"),
+)
+_KILLED: Final = Signature("Killed", r"^Killed\s*$", weak=True)
+_CODE_137: Final = any_of(
+    "exit", "code=", pattern=r"(?:exit(?:ed)? (?:status|code|with)(?: status| code)?|code=)[ :=(]*137\b", weak=True
+)
+
+
+def _build_killed(case: Case) -> Claim | None:
+    victims = tuple(
+        hit for hit in case.hits(OUT_OF_MEMORY_KILL) if re.fullmatch(_COMPILERS, hit.groups["victim"].strip())
+    )
+    hits = case.hits(*_BUILD_KILLED) + victims
+    if hits:
+        return claim_from(tuple(sorted(hits, key=lambda hit: hit.line.number)))
+    killed = case.hits(_KILLED, *_CODE_137)
+    failed = case.hits(*BUILD_FAILED)
+    return claim_from(killed + failed, certainty="likely") if killed and failed else None
+
+
+# --- jit-cold-start -----------------------------------------------------------------------------------------------
+
+_BUILDING: Final = (
+    Signature("nvcc", r"^\[\d+/\d+\] \S*nvcc ", weak=True),
+    Signature("ninja", r"^\[\d+/\d+\] (?:c\+\+|\S*nvcc|\S*cuda)", weak=True),
+    Signature(
+        "JIT",
+        r"(?i)(?:start|begin|entering|doing|running|trigger).{0,20}JIT|JIT[- ](?:compil|build|warm)"
+        r"|compil\w+ .{0,30}\bJIT\b|Building JIT",
+        weak=True,
+    ),
+    Signature(
+        "ompil",
+        r"[Cc]ompiling .{0,60}(?:kernel|module|op)s?\b|[Kk]ernels? .{0,30}(?:compil|build)|compiling (?:flashinfer"
+        r"|CUTLASS|deep_?gemm|kernels)",
+        weak=True,
+    ),
+    Signature("DeepGEMM warmup", weak=True, library="deep_gemm"),
+    Signature("DeepGEMM", r"DeepGEMM.*(?:JIT|[Cc]ompil|[Pp]re-?compil|warm)", weak=True, library="deep_gemm"),
+    Signature("utotun", r"[Aa]utotun(?:ing|e process|er)", weak=True),
+    Signature("arm up", r"[Ww]arm(?:ing)? up .{0,40}(?:kernel|DeepGEMM|compile)", weak=True),
+)
+_GAVE_UP: Final = (
+    TIMED_OUT,
+    # vLLM names the processes that failed; none failed when it only ran out of patience
+    Signature("Failed core proc(s): {}", weak=True, library="vllm"),
+    Signature("did not become healthy", r"did not become healthy .*within \d+", weak=True),
+    Signature("iveness probe failed", weak=True),
+    Signature("eadiness probe failed", weak=True),
+    Signature("tartup probe failed", weak=True),
+    Signature("unhealthy", weak=True),
+    Signature(
+        "imed out",
+        r"(?i)(?:health|engine|start-?up|server|startup|initiali[sz]ation|worker|ready).{0,60}timed out"
+        r"|timed out (?:waiting|after)",
+        weak=True,
+    ),
+    Signature(
+        "imeout",
+        r"(?i)(?:health|engine|start-?up|server|ready|watchdog|execute_model|RPC).{0,60}timeout"
+        r"|timeout.{0,60}(?:engine|server|start|ready|worker)",
+        weak=True,
+    ),
+    Signature("result 'timeout'", weak=True),
+)
+
+
+def _cold(case: Case) -> Claim | None:
+    building = case.hits(*_BUILDING)
+    gave_up = case.hits(*_GAVE_UP)
+    if case.has(*BUILD_FAILED):
+        return None
+    if building and gave_up:
+        return claim_from(building[-2:] + gave_up[:2], certainty="likely", weight=Weight.DECISIVE)
+    if building and not case.errors:
+        return claim_from(building[-2:], certainty="possible", weight=Weight.NOTED)
+    return _nothing_wrong(case)
+
+
+def _nothing_wrong(case: Case) -> Claim | None:
+    """A log without a single error, a toolchain that serves GPU and torch, a library that compiles at start."""
+    facts = case.facts
+    sound = rules.nvcc_serves(facts, flashinfer=True) and facts.torch_cuda and not rules.majors_differ(facts)
+    if not case.lines or case.errors or case.ready or not facts.flashinfer or not sound:
+        return None
+    nvcc = rules.dotted(facts.nvcc or ())
+    text = f"nvcc {nvcc} suits GPU and torch, and FlashInfer {facts.flashinfer} compiles at its first start"
+    return claim_from((), (case.fact(text, "nvcc"),), certainty="possible", weight=Weight.HINT)
+
+
+# --- artifact-download-failed -------------------------------------------------------------------------------------
+
+_DOWNLOAD: Final = (
+    Signature("BatchedGemmEnums.h"),
+    Signature(
+        "trtllmGen",
+        r"(?:No such file|not found|cannot open).*trtllmGen\w*|trtllmGen\S*\.h\S*(?:: No such| file not found)",
+    ),
+    Signature(
+        "edge.urm",
+        r"(?i)(?:error|fail|refused|timed? ?out|unreachable|resolv|max retries|HTTPSConnectionPool).*edge\.urm",
+    ),
+    Signature(
+        "ubin",
+        r"(?:[Ff]ailed|[Uu]nable|[Cc]ould not|[Cc]annot|[Ee]rror).{0,40}(?:download|fetch|get|load"
+        r"|retriev)\w* .{0,40}cubin",
+    ),
+    Signature(
+        "artifact", r"(?:[Ff]ailed|[Uu]nable|[Cc]ould not).{0,30}(?:download|fetch).{0,60}(?:artifact|kernel|cubin)"
+    ),
+    Signature(
+        "hecksum",
+        r"[Cc]hecksum .{0,30}(?:mismatch|fail).{0,80}(?:cubin|flashinfer)|(?:cubin"
+        r"|flashinfer).{0,80}[Cc]hecksum (?:mismatch|fail)",
+    ),
+    Signature("FLASHINFER_NO_DOWNLOAD"),
+    Signature("acquire lock", r"Failed to acquire lock .*cubin"),
+)
+
+
+# A fetch that hangs or dies leaves its announcement as the last word.
+_FETCHING: Final = Signature("etching", r"Fetching (?:cubin )?\S.* from https?://", weak=True, library="flashinfer")
+_DOWNLOADING: Final = Signature("ownloading cubin", r"Downloading cubin:? https?://", weak=True)
+
+
+def _download(case: Case) -> Claim | None:
+    said = case.hits(*_DOWNLOAD)
+    if said:
+        return claim_from(said)
+    begun = case.hits(_FETCHING, _DOWNLOADING)
+    at_end = begun and case.last is not None and case.last.number - begun[-1].line.number <= 1
+    return claim_from(begun[-1:], certainty="likely", weight=Weight.NOTED) if at_end else None
+
+
+CAUSES: Final = (
+    Cause(
+        id="jit-build-out-of-memory",
+        title="compilers were killed for lack of memory",
+        handling="mend",
+        toolchain=True,
+        rank=38,
+        summary="The kernel or a memory limit killed a compiler during a build: too many ran at once.",
+        advice="`remedy fix {unit}` sets MAX_JOBS to what the memory allows (about 8 GiB a job for CUTLASS kernels).",
+        judge=_build_killed,
+        signatures=(*_BUILD_KILLED, OUT_OF_MEMORY_KILL, _KILLED, *_CODE_137, *BUILD_FAILED),
+        page=Page(
+            meaning="ninja starts one compiler a CPU. Large templates take gigabytes each, and the kernel, or the "
+            "unit's MemoryMax=, ends one of them.",
+            origin="Many cores, little memory, weights already loaded into host memory, or several ranks that build "
+            "at once.",
+            recognised="`FAILED: [code=137]`, `Killed` behind cicc or cc1plus, or the kernel's `Out of memory: "
+            "Killed process … (cicc)`. If the victim is the server itself the cause is oom-killed.",
+            mending="MAX_JOBS (and nvcc's own threads) fitted to the memory that is free; the modules built ahead, "
+            "in the twin, while the service is down.",
+            avoid="Swap makes it slow instead of failing; a bigger MemoryMax= only helps where that was the limit.",
+            sources=(
+                "flashinfer 0.2 to 0.7, jit/cpp_ext.py, MAX_JOBS",
+                "systemd.resource-control(5), MemoryMax=",
+            ),
+        ),
+    ),
+    Cause(
+        id="jit-cold-start",
+        title="nothing is wrong but time: kernels are being built",
+        handling="mend",
+        rank=945,
+        summary="Kernels are being compiled for the first time; something gave up waiting for it.",
+        advice="`remedy fix {unit}` builds them ahead of the start and raises TimeoutStartSec=.",
+        judge=_cold,
+        signatures=(*_BUILDING, *_GAVE_UP, *BUILD_FAILED, *JIT_AT_WORK, NVCC_RUN),
+        page=Page(
+            meaning="The toolchain is right and at work. After an upgrade, or with an empty cache, the first start "
+            "compiles dozens of kernels, and that takes from minutes to an hour.",
+            origin="A new version (caches are kept by version), a cleared or moved cache, a container whose home is "
+            "not kept, PrivateTmp= that empties /tmp, a wheel with prebuilt kernels of another release that is "
+            "ignored.",
+            recognised="Compile commands to the last line, no error, and then a supervisor's timeout.",
+            mending="Prewarming: the modules are built in the twin unit before the service is stopped; and a start "
+            "timeout that allows for it.",
+            avoid="Restarting it again and again: each kill loses the module that was being built.",
+            sources=(
+                "flashinfer 0.4.1 and later, jit/env.py (the version in the path)",
+                "systemd.service(5), TimeoutStartSec=",
+            ),
+        ),
+    ),
+    Cause(
+        id="artifact-download-failed",
+        title="a prebuilt kernel file could not be fetched",
+        handling="advise",
+        rank=49,
+        summary="A library tried to download prebuilt kernels and could not.",
+        advice="Let the service reach the address in the log once, or install flashinfer-cubin of exactly FlashInfer's "
+        "version; FLASHINFER_CUBIN_DIR names a folder filled by hand.",
+        judge=_download,
+        signatures=(*_DOWNLOAD, _FETCHING, _DOWNLOADING),
+        page=Page(
+            meaning="FlashInfer fetches TensorRT-LLM's and cuDNN's prebuilt kernels and their headers from NVIDIA's "
+            "server the first time. Without them the build lacks headers, too.",
+            origin="No route to the internet, a proxy that the unit's environment doesn't name, a server that is "
+            "down, or a download that was cut short and is kept.",
+            recognised="`BatchedGemmEnums.h: No such file or directory`: that header is downloaded, no package has "
+            "it. Or the last line is a fetch of a cubin.",
+            mending="HTTPS_PROXY in the unit, the files copied from a machine that has them, or the flashinfer-cubin "
+            "package whose version equals FlashInfer's.",
+            avoid="CUDA development packages don't contain these headers.",
+            sources=("flashinfer 0.3 to 0.7, artifacts.py and jit/cubin_loader.py",),
+        ),
+    ),
+)
