@@ -72,7 +72,7 @@ def _passing(event: Event) -> bool:
     """Whether an event is only of interest until the next one."""
     if event.progress is not None:
         return event.progress.phase == "log" or event.progress.total is not None
-    return event.kind == "step" and event.state == "running"
+    return event.state == "running" and (event.kind == "step" or event.fraction is not None)
 
 
 def _line(event: Event) -> str | None:
