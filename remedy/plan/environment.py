@@ -120,13 +120,19 @@ def toolkit_values(env: Mapping[str, str], move: Move) -> dict[str, str]:
 def search_path(path: str, move: Move) -> str:
     """PATH with the chosen toolkit's programs first and those of other toolkits gone; unchanged where it finds them.
 
-    Folders that hold other programs as well (Debian's /usr/bin) stay, behind.
+    Other toolkits' folders that hold more than CUDA (Debian's /usr/bin) stay, behind.
     """
     found = which(move.view, "nvcc", path or None)
     if found and move.is_chosen(posixpath.dirname(posixpath.dirname(found))):
         return path
     kept = [entry for entry in path.split(":") if entry and not _is_other_bin(entry.rstrip("/"), move)]
-    return ":".join([move.bin, *(entry for entry in kept if entry.rstrip("/") != move.bin)])
+    kept = [entry for entry in kept if entry.rstrip("/") != move.bin]
+    first = 0
+    if _holds_more(move.view, move.kit.root):
+        # A conda environment's bin in front would decide for python and gcc as well.
+        others = (index for index, entry in enumerate(kept) if is_executable(move.view, posixpath.join(entry, "nvcc")))
+        first = next(others, len(kept))
+    return ":".join([*kept[:first], move.bin, *kept[first:]])
 
 
 def _is_other_bin(entry: str, move: Move) -> bool:

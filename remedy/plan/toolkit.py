@@ -145,7 +145,10 @@ def _no_release(demand: Demand) -> str:
     major, minimum = demand.torch[0] if demand.torch else None, demand.requirement.nvcc_minimum or ()
     same = [release for release in RELEASES if major in (None, release[0])] or list(RELEASES)
     near = min([release for release in same if release >= minimum[:2]] or same[-1:], key=demand.preference)
-    return f"no CUDA release fits: {demand.objection(near)}"
+    free = replace(demand, torch=None, requirement=replace(demand.requirement, torch_major=None))
+    other = next((release[0] for release in releases_for(free, with_compiler=True)), None)
+    way_out = f"; a torch that is built for CUDA {other} would have one" if major and other else ""
+    return f"{demand.objection(near)}{way_out}"
 
 
 def _lacking_packages(inputs: Inputs, demand: Demand, release: Version) -> tuple[str, ...]:
@@ -242,8 +245,14 @@ def _from_wheels(inputs: Inputs, demand: Demand, with_compiler: bool) -> Choice:
             why = f"there is no wheel of this release for {', '.join(sorted(lacking & demand.components))}"
             rejected.append(Rejected(f"PyPI wheels: CUDA {dotted(release)}", why))
             continue
-        root = posixpath.join(wheels.PREFIX, f"cuda-{dotted(release)}")
+        root = _free_root(inputs, posixpath.join(wheels.PREFIX, f"cuda-{dotted(release)}"))
         kit = completed(None, root, release, asked - lacking, "remedy")
         step = BuildToolkit(requirements, root, reason=_reason(demand, release, None))
         return Choice(kit, step, tuple(rejected), beyond_driver(release, demand))
     return Choice(None, None, tuple(rejected))
+
+
+def _free_root(inputs: Inputs, root: str) -> str:
+    """A folder that nothing stands in: what was laid out before and lacks something now may be in use elsewhere."""
+    names = (root, *(f"{root}-{number}" for number in range(2, 100)))
+    return next(name for name in names if inputs.view.lstat(name) is None)

@@ -121,6 +121,21 @@ def test_folders_with_other_programs_stay_behind(folder: str) -> None:
     assert found == {"PATH": f"/usr/local/cuda-13.0/bin:{folder}:/bin"}
 
 
+@pytest.mark.parametrize(
+    ("path", "after"),
+    [
+        ("/root/venv/bin:/bin", "/root/venv/bin:/bin:/opt/conda/bin"),
+        ("/root/venv/bin:/usr/bin:/bin", "/root/venv/bin:/opt/conda/bin:/usr/bin:/bin"),
+        ("/usr/local/cuda-12.8/bin:/bin", "/bin:/opt/conda/bin"),
+    ],
+)
+def test_an_environment_s_own_toolkit_decides_for_nvcc_alone(path: str, after: str) -> None:
+    at = view("/opt/conda/bin/nvcc", "/opt/conda/bin/python3", "/usr/bin/nvcc")
+    conda = kit("/opt/conda", (13, 0), origin="conda")
+    found = toolkit_values({"CUDA_HOME": "/opt/conda", "PATH": path}, move_to(conda, at, (OLD, conda), ()))
+    assert found == {"PATH": after}
+
+
 def test_each_folder_once_and_empty_entries_kept() -> None:
     move = move_to(NEW, view(), (OLD, NEW), ())
     value = "/usr/local/cuda-12.8/lib64:/a:/usr/local/cuda-12.8/lib:/a:"

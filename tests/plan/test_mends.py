@@ -154,6 +154,19 @@ def test_the_distribution_s_compiler() -> None:
     assert install.requested == ("g++=4:12.2.0-3",) and made.wanted == ()
 
 
+def test_a_dead_variable_goes_with_the_installation() -> None:
+    apt = AptTable({"g++": "4:12.2.0-3"})
+    made = plan("host-compiler-missing", *CC, snapshot=machine(NEW, gcc=None), apt=apt, programs=WITHOUT_GCC)
+    assert isinstance(made.steps[0], InstallPackages) and dict(made.wanted) == {"CC": None, "CXX": None}
+
+
+def test_gcc_without_its_c_plus_plus_side() -> None:
+    programs = tuple(program for program in PROGRAMS if "++" not in program)
+    apt = AptTable({"g++": "4:12.2.0-3", "g++-14": "14.2.0-1"})
+    made = plan("host-compiler-missing", apt=apt, programs=programs, says="cannot execute 'cc1plus'")
+    assert isinstance(made.steps[0], InstallPackages) and made.steps[0].requested == ("g++=4:12.2.0-3",)
+
+
 @pytest.mark.parametrize("here", [True, False], ids=["here", "apt"])
 def test_an_older_compiler_beside_one_that_is_too_new(here: bool) -> None:
     programs = (*PROGRAMS, "/usr/bin/gcc-14", "/usr/bin/g++-14") if here else PROGRAMS

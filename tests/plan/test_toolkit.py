@@ -168,6 +168,19 @@ def test_a_toolkit_newer_than_the_driver_is_said() -> None:
     assert choice.warnings and "newer than the driver's 13.0" in choice.warnings[0]
 
 
+def test_the_way_out_of_a_dead_end() -> None:
+    python = interpreter("12.8", flashinfer_python="0.6.8.post1")
+    choice = chosen(machine(OLD, python=python, glibc=(2, 41)))
+    assert any("a torch that is built for CUDA 13 would have one" in rejected.why for rejected in choice.rejected)
+
+
+def test_a_folder_that_is_taken_is_left_alone() -> None:
+    scene = Scene(files={"/var/lib/remedy/toolkits/cuda-13.0/bin/ptxas": ""}, apt=NOTHING)
+    inputs = scene.inputs()
+    choice = choose(inputs, joined(inputs.resolutions))
+    assert choice.kit and choice.kit.root == "/var/lib/remedy/toolkits/cuda-13.0-2"
+
+
 def test_other_architectures_have_no_wheels() -> None:
     snapshot = machine(OLD)
     other = Snapshot(

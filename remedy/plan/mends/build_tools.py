@@ -18,6 +18,8 @@ from remedy.view import is_executable, which
 
 # The lowest gcc that compiles what the libraries write (C++17 throughout, C++20 in some).
 _LOWEST_GCC: Final = 9
+# The variables that name a host compiler, to the libraries or to nvcc.
+_NAMING: Final = ("CC", "CXX", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
 
 def install(task: Task, name: str, reason: str) -> Draft:
@@ -41,19 +43,19 @@ def find_ninja(task: Task) -> Draft:
 
 
 def find_compiler(task: Task) -> Draft:
-    """A gcc that nvcc accepts: PATH's own where $CC names nothing, one that is here, else the distribution's."""
-    highest = tables.highest_gcc(_nvcc(task) or ()) if _nvcc(task) else None
-    plain = _plain(task)
-    if _names_nothing(task) and plain and accepted(plain.version, highest):
-        return task.draft.want({name: None for name in ("CC", "CXX") if name in task.env})
+    """A gcc that nvcc accepts: PATH's own where a variable names nothing, one that is here, else the distribution's."""
+    nvcc = _nvcc(task)
+    highest = tables.highest_gcc(nvcc) if nvcc else None
+    plain, dead = _plain(task), _dead(task)
+    if dead and plain and accepted(plain.version, highest):
+        return task.draft.want(dead)
     here = next(_versioned(task, highest), None)
     if here:
         return _use(task.draft, task.env, here)
     offered = task.inputs.apt.available(["g++", *(f"g++-{number}" for number in _numbers(highest))])
-    default = offered.get("g++")
-    if not plain and default and accepted(tables.numbers(default.version.rpartition(":")[2]), highest):
-        draft = install(task, "g++", "nvcc needs a host compiler")
-        return _with_compiler(draft, "", tables.numbers(default.version.rpartition(":")[2]))
+    default = tables.numbers(offered["g++"].version.rpartition(":")[2]) if "g++" in offered else None
+    if accepted(default, highest) and not (plain and which(task.now.view, "g++", task.env.get("PATH"))):
+        return _with_compiler(install(task, "g++", "nvcc needs a host compiler"), "", default or ()).want(dead)
     number = next((each for each in _numbers(highest) if f"g++-{each}" in offered), None)
     if number is None:
         limit = f" up to {highest}" if highest else ""
@@ -76,9 +78,14 @@ def _plain(task: Task) -> HostCompiler | None:
     return next(known, None) if path else None
 
 
-def _names_nothing(task: Task) -> bool:
-    named = (task.env.get("CC") or "").split()
-    return bool(named) and which(task.now.view, named[0], task.env.get("PATH")) is None
+def _dead(task: Task) -> dict[str, None]:
+    """The variables that name a compiler which is not there."""
+    return {
+        name: None
+        for name in _NAMING
+        for word in task.env.get(name, "").replace("=", " ").split()
+        if word.startswith("/") and task.now.view.stat(word) is None
+    }
 
 
 def accepted(version: Version | None, highest: int | None) -> bool:

@@ -54,7 +54,7 @@ def _rewritten(task: Task, faults: Iterable[Fault]) -> tuple[tuple[FileEdit, ...
 
 def _line_anew(task: Task, fault: Fault, earlier: FileEdit | None) -> FileEdit | None:
     path, view = fault.place.path, task.now.view
-    if keeps_unit_file(view, path, task.inputs.manager, task.inputs.writable):
+    if keeps_unit_file(task.now.service, view, path, task.inputs.manager, task.inputs.writable):
         return None
     before = earlier.before if earlier else view.read(path)
     now = earlier.after if earlier else view.read(path)
