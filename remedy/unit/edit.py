@@ -14,12 +14,15 @@ from remedy.unit.edit_place import Writable
 from remedy.unit.edit_quoting import writable_text
 from remedy.unit.edit_settings import setting_holds, ways_for_setting
 from remedy.unit.edit_state import Situation, Way
-from remedy.unit.edit_variables import holds, kin_file, ways_for_variable
+from remedy.unit.edit_variables import decided_by_chain, holds, kin_file, ways_for_variable
 from remedy.unit.launch import launch
 from remedy.unit.load import load
 from remedy.unit.types import EditRefused, EditStyle, FileEdit, Manager, Service
 from remedy.unit.values import is_name
 from remedy.view import Overlaid, View
+
+_IMPOSSIBLE = "no variable of a unit file can have this name or value"
+_UNDONE = "the value of another wanted variable changes this one as well"
 
 Edited = tuple[tuple[FileEdit, ...], tuple[EditRefused, ...]]
 
@@ -46,17 +49,24 @@ def set_environment(
     if isinstance(start, str):
         return (), tuple(EditRefused(name, start) for name in wanted)
     start = replace(start, kin=kin_file(start, wanted))
-    state, refused = start, []
-    for name, value in wanted.items():
-        if not is_name(name) or (value is not None and not writable_text(value)):
-            refused.append(EditRefused(name, "no variable of a unit file can have this name or value"))
-        elif not holds(state, name, value):
-            found = _first_that_holds(state, ways_for_variable(state, name, value), name, value)
+    good = {name: value for name, value in wanted.items() if is_name(name) and _can_hold(value)}
+    state, why = start, {name: EditRefused(name, _IMPOSSIBLE) for name in wanted if name not in good}
+    # What a script derives from a variable may come out right by itself once that variable is set: twice through,
+    # what the launch chain decides last.
+    decided = sorted(good, key=lambda name: decided_by_chain(start, name))
+    for name in (*decided, *decided):
+        if not holds(state, name, good[name]):
+            found = _first_that_holds(state, ways_for_variable(state, name, good[name]), name, good[name])
             if isinstance(found, EditRefused):
-                refused.append(found)
+                why[name] = found
             else:
                 state = found
-    return state.edits(), tuple(refused)
+    lost = {name for name in wanted if name not in good or not holds(state, name, good[name])}
+    return state.edits(), tuple(why.get(name) or EditRefused(name, _UNDONE) for name in wanted if name in lost)
+
+
+def _can_hold(value: str | None) -> bool:
+    return value is None or writable_text(value)
 
 
 def set_setting(

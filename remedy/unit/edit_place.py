@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable
 
 from remedy.unit.types import Manager, Service
@@ -14,6 +15,9 @@ Writable = Callable[[str], bool]
 _MADE = ("/usr/lib/", "/lib/", "/run/", "/etc/systemd/system.control/", "/nix/", "/gnu/")
 # An EnvironmentFile= that is not the service's own: pam_env and other programs read it as well.
 _SHARED = frozenset({"/etc/environment", "/etc/profile", "/etc/default/locale", "/etc/locale.conf"})
+# How much is looked through for other units that read a file.
+_UNITS_LIMIT = 500
+_UNIT_SIZE = 64 * 1024
 DROP_IN = "50-remedy.conf"
 
 
@@ -22,15 +26,24 @@ def unit_folder(manager: Manager) -> str:
     return f"{manager.home}/.config/systemd/user" if manager.user else "/etc/systemd/system"
 
 
-def keeps_unit_file(view: View, path: str, manager: Manager, writable: Writable | None) -> str | None:
+def keeps_unit_file(service: Service, view: View, path: str, manager: Manager, writable: Writable | None) -> str | None:
     """Why a unit file may not be changed in place; None where it may."""
     real = view.realpath(path)
+    if _serves_other_units(service, posixpath.basename(posixpath.dirname(path))):
+        return f"{path} is read by other units as well"
     own = ("/etc/", f"{manager.home}/.config/") if manager.user else ("/etc/",)
     if path.startswith(own) and not real.startswith(own):
         return f"{path} is a link to {real}, which is kept elsewhere"
     if real.startswith(_MADE) or not real.startswith(own):
         return f"{path} belongs to a package or a generator: a change would be overwritten"
     return _unwritable(view, real, writable)
+
+
+def _serves_other_units(service: Service, folder: str) -> bool:
+    """Drop-in folders of a whole type (service.d) or of a prefix (foo-.service.d): systemd.unit(5), Description."""
+    if folder == f"{service.id or service.name}.d":
+        return False
+    return folder == "service.d" or re.search(r"-(@.*)?\.service\.d$", folder) is not None
 
 
 def keeps_environment_file(view: View, path: str, manager: Manager, writable: Writable | None) -> str | None:
@@ -85,3 +98,22 @@ def drop_in_paths(service: Service, view: View, manager: Manager, writable: Writ
     if last > names[-1] and not last.endswith(f"~{DROP_IN}"):
         names.append(f"{last.removesuffix('.conf')}~{DROP_IN}")
     return tuple(f"{real}/{name}" for name in names if name not in foreign)
+
+
+def other_readers(view: View, path: str, manager: Manager, own: tuple[str, ...]) -> list[str]:
+    """The administrator's units that name a file too: what an edit of it reaches as well."""
+    folder = unit_folder(manager)
+    try:
+        names = view.list(folder)[:_UNITS_LIMIT]
+    except OSError:
+        return []
+    found = []
+    for name in names:
+        unit = f"{folder}/{name}"
+        if name.endswith(".service") and unit not in own and view.realpath(unit) not in own:
+            try:
+                if path.encode("utf-8", "surrogateescape") in view.read(unit, _UNIT_SIZE):
+                    found.append(name)
+            except OSError:
+                continue
+    return found

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from remedy.unit.document import Document, parse
-from remedy.unit.edit_place import Writable, keeps_environment_file, keeps_unit_file
+from remedy.unit.edit_place import Writable, keeps_environment_file, keeps_unit_file, other_readers, unit_folder
 from remedy.unit.launch import launch
 from remedy.unit.load import load
 from remedy.unit.types import EditRefused, EditStyle, FileEdit, Launch, Manager, Place, Service
@@ -79,8 +80,9 @@ class Situation:
 
     def kept(self, path: str) -> str | None:
         """Why a file may not be changed in place; None where it may."""
-        judge = keeps_unit_file if path in self.files else keeps_environment_file
-        return judge(self.view, path, self.manager, self.writable)
+        if path in self.files:
+            return keeps_unit_file(self.service, self.view, path, self.manager, self.writable)
+        return keeps_environment_file(self.view, path, self.manager, self.writable)
 
     def place_of(self, name: str) -> Place | None:
         """Where the process's value of a variable is decided."""
@@ -124,7 +126,17 @@ class Situation:
     def edits(self) -> tuple[FileEdit, ...]:
         """What has been chosen, without files that came out as they were."""
         return tuple(
-            FileEdit(path, one.before, one.after, "; ".join(dict.fromkeys(one.reasons)))
+            FileEdit(path, one.before, one.after, "; ".join(dict.fromkeys((*one.reasons, *self._others(path)))))
             for path, one in self.written.items()
             if one.before != one.after
         )
+
+    def _others(self, path: str) -> list[str]:
+        """What else an edit of a file reaches."""
+        name = posixpath.basename(path)
+        if "@." in name and path == self.service.fragment:
+            return [f"all instances of {name} read this file"]
+        if path in self.files or path.startswith(f"{unit_folder(self.manager)}/"):
+            return []
+        others = other_readers(self.base, path, self.manager, self.files)
+        return [f"{', '.join(others)} {'reads' if len(others) == 1 else 'read'} this file too"] if others else []

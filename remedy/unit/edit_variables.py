@@ -77,26 +77,32 @@ def _assigns(state: Situation, name: str, place: Place) -> bool:
     return assignment_at(state.document(place.path), "Environment", name, place.line) is not None
 
 
+def decided_by_chain(state: Situation, name: str) -> bool:
+    """Whether the process's value comes from the launch chain and not from the unit's environment."""
+    own, decided = (state.service.environment or {}).get(name), state.launch.environment.get(name)
+    return decided is not None and (own is None or own.source != decided.source)
+
+
 def ways_for_variable(state: Situation, name: str, value: str | None) -> Iterator[Way]:
     """All ways, the best first. Whether one works is for the caller to see."""
-    unit, process = state.service.environment or {}, state.launch.environment
-    own = unit.get(name)
-    decided = process.get(name)
-    if decided is not None and (own is None or own.source != decided.source):
-        yield from _chain_ways(state, name, value, decided.source)
-        value = _inner_value(own.value if own else None, decided.value, value)
-        if own is None or value is None:
-            return
-    if value is None:
-        yield from _unset_ways(state, name)
-    else:
-        yield from _set_ways(state, name, value)
+    if not decided_by_chain(state, name):
+        yield from _unit_ways(state, name, value)
+        return
+    # A script may only add to what the unit says, or give way to it (${NAME:-value}).
+    decided = state.launch.environment[name]
+    inner = _inner_value(state.service.variables().get(name), decided.value, value)
+    yield from (way for way in _unit_ways(state, name, inner) if way.refused is None)
+    yield from _chain_ways(state, name, value, decided.source)
+
+
+def _unit_ways(state: Situation, name: str, value: str | None) -> Iterator[Way]:
+    yield from _unset_ways(state, name) if value is None else _set_ways(state, name, value)
 
 
 def _inner_value(own: str | None, found: str, wanted: str | None) -> str | None:
     """What the unit must say for the launch chain, which puts something in front, to make the wanted value of it."""
     if wanted is None or not own or not found.endswith(own):
-        return None
+        return wanted
     front = found[: -len(own)]
     if wanted.startswith(front):
         return wanted[len(front) :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from remedy.unit.launch import launch
 from remedy.unit.load import load
 from remedy.unit.manager import manager_from
 from remedy.unit.types import EditRefused, EditStyle, FileEdit, Service
-from remedy.view import Overlaid
+from remedy.view import Overlaid, Stat
 from tests.memory import MemoryView
 
 NAME = "s.service"
@@ -122,6 +123,14 @@ IN_PLACE: list[tuple[str, Files, Mapping[str, str | None], Files]] = [
       "/venv/bin/activate": "VIRTUAL_ENV=/venv",
       "/opt/s.sh": "#!/bin/bash\nsource /venv/bin/activate\nexec python3\n"},
      {"PATH": "/venv/bin:/c13/bin:/bin"}, {UNIT: unit("Environment=PATH=/c13/bin:/bin", tail="ExecStart=/opt/s.sh\n")}),
+    ("a script that gives way", {UNIT: unit("Environment=A=1", tail="ExecStart=/opt/s.sh\n"),
+      "/opt/s.sh": "#!/bin/sh\nexport CUDA_HOME=${CUDA_HOME:-/old}\nexec /venv/bin/python3\n"}, HOME,
+     {UNIT: unit("Environment=A=1", "Environment=CUDA_HOME=/usr/local/cuda-13.0", tail="ExecStart=/opt/s.sh\n")}),
+    ("a script that derives one from another",
+     {UNIT: unit("Environment=CUDA_HOME=/c12", tail="ExecStart=/opt/s.sh\n"),
+      "/opt/s.sh": "#!/bin/sh\nexport LD_LIBRARY_PATH=$CUDA_HOME/lib64:/x\nexec /venv/bin/python3\n"},
+     {"LD_LIBRARY_PATH": "/c13/lib64:/x", "CUDA_HOME": "/c13"},
+     {UNIT: unit("Environment=CUDA_HOME=/c13", tail="ExecStart=/opt/s.sh\n")}),
 ]  # fmt: skip
 
 
@@ -156,6 +165,12 @@ DROP_INS: list[tuple[str, Files, Mapping[str, str], Mapping[str, str | None], Ed
      {VENDOR: unit(), "/usr/lib/systemd/system/service.d/50-remedy.conf": "[Service]\nEnvironment=B=1\n"}, {},
      {"A": "2"}, None,
      {"/etc/systemd/system/s.service.d/zz-50-remedy.conf": HEADER + "\n[Service]\nEnvironment=A=2\n"}),
+    ("a drop-in of other units too",
+     {VENDOR: unit(), "/etc/systemd/system/service.d/10-x.conf": "[Service]\nEnvironment=A=1\n"}, {}, {"A": "2"}, None,
+     {DROP_IN: HEADER + "\n[Service]\nEnvironment=A=2\n"}),
+    ("over /etc/environment",
+     {VENDOR: unit("EnvironmentFile=/etc/environment"), "/etc/environment": "A=1\n"}, {}, {"A": "2"}, None,
+     {DROP_IN: HEADER + f"\n[Service]\nEnvironmentFile={DROP_IN[:-5]}.env\n", DROP_IN[:-5] + ".env": HEADER + "A=2\n"}),
     ("over an EnvironmentFile= of a package",
      {VENDOR: unit("EnvironmentFile=/usr/share/s.env"), "/usr/share/s.env": "A=1\n"}, {}, {"A": "2", "C": "1"}, None,
      {DROP_IN: HEADER + f"\n[Service]\nEnvironmentFile={DROP_IN[:-5]}.env\nEnvironment=C=1\n",
@@ -213,6 +228,36 @@ def test_a_file_that_can_not_be_written_gets_a_drop_in() -> None:
         machine.service, machine.view, machine.manager, {"A": "2"}, writable=lambda path: path != UNIT
     )
     assert [edit.path for edit in edits] == [DROP_IN] and refused == ()
+
+
+class Shared(MemoryView):
+    """A tree in which the service's user owns what lies under /opt and /srv."""
+
+    def stat(self, path: str) -> Stat | None:
+        found = super().stat(path)
+        return replace(found, uid=1001) if found and path.startswith(("/opt", "/srv")) else found
+
+
+def test_what_the_user_can_write_is_not_edited() -> None:
+    script = "#!/bin/sh\nexport A=1\nexec /venv/bin/python3\n"
+    files = {
+        UNIT: unit("EnvironmentFile=/srv/s.env", tail="ExecStart=/opt/s.sh\n"),
+        "/opt/s.sh": script,
+        "/srv/s.env": "B=1",
+    }
+    view = Shared(files, programs=("/opt/s.sh", "/venv/bin/python3"))
+    manager = manager_from(view, 252)
+    edits, refused = set_environment(load(NAME, view, manager), view, manager, {"A": "2", "B": "2"})
+    assert [(one.name, str(one.place)) for one in refused] == [("A", "/opt/s.sh:2")]
+    assert "changed by others than root" in refused[0].why
+    assert [edit.path for edit in edits] == [DROP_IN[:-5] + ".env", DROP_IN]
+
+
+def test_what_else_an_edit_reaches_is_said() -> None:
+    other = "/etc/systemd/system/other.service"
+    machine = Machine({UNIT: unit(f"EnvironmentFile={ENV}"), ENV: "A=1\n", other: unit(f"EnvironmentFile={ENV}")})
+    assert machine.set({"A": "2"}) == ()
+    assert "other.service reads this file too" in machine.edits[0].reason
 
 
 SETTINGS: list[tuple[str, str, str | None, EditStyle | None, str, Files]] = [

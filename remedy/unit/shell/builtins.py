@@ -64,6 +64,8 @@ def _export(walker: Walker, _node: Simple, argv: list[str]) -> bool | None:
         name = name.rstrip("+")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             continue
+        if "g" not in options:
+            walker.declare(argv[0], name)
         if sign:
             old = walker.state.value(name) if append else None
             walker.state.put(name, ((old or "") + value,), walker.here, export=export)

@@ -13,7 +13,7 @@ from remedy.unit.shell.builtins import BUILTINS, Control
 from remedy.unit.shell.conditions import evaluate
 from remedy.unit.shell.parser import DECLARATIONS, parse_shell
 from remedy.unit.shell.reach import changes, matters, starts
-from remedy.unit.shell.state import State
+from remedy.unit.shell.state import Parameter, State
 from remedy.unit.shell.substitute import substitute
 from remedy.unit.shell.tokens import ASSIGNMENT, ShellSyntaxError
 from remedy.unit.shell.tree import (
@@ -65,6 +65,7 @@ class Walker:
         self.hops: list[Hop] = []
         self.notes: list[str] = []
         self.control = Control.GO
+        self.locals: list[dict[str, Parameter | None]] = []
         self.statements = 0
         self.depth = 0
         self.line = 1
@@ -298,6 +299,8 @@ class Walker:
         argv = [field for word in node.words for field in self.expanded(word, declares)]
         if not argv or declares:
             for assignment in node.assignments:
+                if declares:
+                    self.declare(node.words[0], assignment.name)
                 self.set(assignment)
             if not argv:
                 return True
@@ -342,13 +345,24 @@ class Walker:
             return None
         kept = self.state.arguments
         self.state.arguments = tuple(argv[1:])
+        self.locals.append({})
         self.depth += 1
         status = self.node(self.state.functions[argv[0]])
         self.depth -= 1
         self.state.arguments = kept
+        for name, old in self.locals.pop().items():
+            if old is None:
+                self.state.variables.pop(name, None)
+            else:
+                self.state.variables[name] = old
         if self.control is Control.RETURN:
             self.control = Control.GO
         return status
+
+    def declare(self, command: str, name: str) -> None:
+        """In a function, ``local`` and ``declare`` make a variable that ends with the call."""
+        if self.locals and command in ("local", "declare", "typeset"):
+            self.locals[-1].setdefault(name, self.state.variables.get(name))
 
     def start(self, argv: Sequence[str], node: Simple, *, replaced: bool = False, cleared: bool = False) -> None:
         """A program is started, with the assignments before it in its environment only."""

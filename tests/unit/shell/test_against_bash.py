@@ -19,6 +19,7 @@ BASH = shutil.which("bash") or ""
 pytestmark = pytest.mark.skipif(not BASH, reason="bash is not installed")
 
 START = {"PATH": "/usr/bin:/bin", "HOME": "/root", "U": "un set", "E": "", "P": "/a/b.c:/d/e.c"}
+END = '\'/usr/bin/env -0; printf "%s\\\\0" "$@"\''
 # bash keeps these for itself.
 OWN = {"PWD", "OLDPWD", "SHLVL", "_"}
 
@@ -30,7 +31,7 @@ class NotComparable(Exception):
 def by_bash(script: str, arguments: list[str]) -> list[str]:
     """The environment and arguments that a program executed at the script's end gets."""
     done = subprocess.run(
-        [BASH, "-c", script + "\nexec /usr/bin/env -S sh -c 'env -0; printf \"%s\\\\0\" \"$@\"' - \"$@\"", "s", *arguments],
+        [BASH, "-c", f"{script}\nexec /bin/sh -c {END} - \"$@\"", "s", *arguments],
         env=START, capture_output=True, check=False, timeout=10, cwd="/",
     )  # fmt: skip
     if done.returncode or done.stderr:
@@ -67,6 +68,8 @@ SCRIPTS = [
     "case $U in un*t) export A=1 ;; *) export A=2 ;; esac",
     "case $E in a|b) export A=1 ;; '') export A=2 ;; esac",
     "f() { local x=$1; export A=$x$#; return; export A=9; }\nf 1 2",
+    "f() { local U=1 N=2; declare -a L=(1 2); declare E=5; export E; }; f; export A=$U B=${N-} C=${L-}",
+    "f() { declare -g Q=1; R=2; }; f; export Q R",
     "function g { B=$1; }\ng 5; export B",
     "(export A=1; U=2); export B=$U",
     "{ A=1; B=2; }; export A B",
@@ -104,8 +107,10 @@ def test_table(script: str) -> None:
 
 
 WORD = st.sampled_from(
-    ["a", "'b c'", '"d  $U"', "$U", "$E", "$N", "${U%t}", "${P#*/}", "${N:-'x y'}", "${U:+z}", '"${N-}"', "\\$x", "~/k", "$1",
-     '"$@"', "$#", "${A}", '"$A$B"', "$(echo $A q)", "$'\\x'", '""', "''", "a=b", "*nomatch*", "${P//\\//-}", "${#A}", "k:~"]
+    ["a", "'b c'", '"d  $U"', "$U", "$E", "$N", "${U%t}", "${P#*/}", "${N:-'x y'}", "${U:+z}",
+     '"${N-}"', "\\$x", "~/k", "$1",
+     '"$@"', "$#", "${A}", '"$A$B"', "$(echo $A q)", "$'\\x'", '""', "''", "a=b", "*nomatch*",
+     "${P//\\//-}", "${#A}", "k:~"]
 )  # fmt: skip
 TEST = st.sampled_from(["-n $A", '-z "$N"', '"$A" = a', '"$U" != x', "$# -gt 1", '! -n "$E"', '-n "$U" -a -z "$E"'])
 
