@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from remedy.facts.run import Runner, run
 from remedy.facts.types import AptPackage, PackageChange, Simulation
+from remedy.value import dataclass, replace
 
 #: Seconds: apt reads all package lists again for each question, which takes a while on small machines.
 _TIMEOUT = 60.0

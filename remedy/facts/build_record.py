@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
+
+from remedy.value import dataclass
 
 _ASSIGNMENT = re.compile(r"^(\w+) *= *(.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"\$(?:(\w+)|\{([\w.]+)\})")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from remedy.value import dataclass
 
 #: How modules lie below the folder: ``flashinfer`` [version/][archs/]cached_ops/MODULE, ``modules`` MODULE,
 #: ``tagged`` TAG/MODULE (torch's py312_cu130); ``opaque`` caches are keyed by content and never read.

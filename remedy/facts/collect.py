@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TypeVar
 
@@ -19,6 +18,7 @@ from remedy.facts.run import Runner, Running
 from remedy.facts.state import read_state, start_state
 from remedy.facts.types import Driver, Gpu, Host, HostCompiler, JitCache, LogLine, Missing, Snapshot, Toolkit, UnitState
 from remedy.unit.types import Launch, Service
+from remedy.value import dataclass, field
 from remedy.view import View
 
 T = TypeVar("T")

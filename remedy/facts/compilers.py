@@ -5,12 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from remedy.facts.accounts import Account
 from remedy.facts.run import Runner, Running
 from remedy.facts.types import HostCompiler, Version
+from remedy.value import dataclass
 from remedy.view import View, which
 
 COMMANDS = ("gcc", "g++", "cc", "c++", "clang", "clang++")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from remedy.facts.host import condense_libc
 from remedy.facts.journal import rewritten
 from remedy.facts.packages import STATUS, condense_status
 from remedy.facts.run import Result
+from remedy.value import replace
 
 Redact = Callable[[str], str]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 from remedy.facts.names import head_of, range_of
+from remedy.value import dataclass
 from remedy.view import View
 
 _PT_LOAD, _PT_DYNAMIC = 1, 2

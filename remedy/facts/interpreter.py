@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from remedy.facts.names import listing, text_of
 from remedy.facts.types import Dist, Interpreter, Version
+from remedy.value import dataclass
 from remedy.view import View, is_directory, is_file
 
 _TORCH_LINE = re.compile(r"^(__version__|cuda|hip)\b[^=\n]*=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.MULTILINE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from remedy.facts.host import architecture
 from remedy.facts.names import text_of
@@ -13,6 +12,7 @@ from remedy.facts.run import Result, Runner, Running
 from remedy.facts.state import bus_environment
 from remedy.unit.manager import manager_from, with_configuration
 from remedy.unit.types import Manager
+from remedy.value import replace
 from remedy.view import View
 
 _TIMEOUT = 5.0

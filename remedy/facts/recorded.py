@@ -9,13 +9,13 @@ from __future__ import annotations
 import errno
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from remedy.facts.accounts import Account
 from remedy.facts.condense import condensed_output, condensed_range, condensed_read
 from remedy.facts.names import range_of
 from remedy.facts.run import Done, Result, Runner, Running
+from remedy.value import dataclass, field
 from remedy.view import READ_LIMIT, Stat, View
 
 T = TypeVar("T")

@@ -9,12 +9,12 @@ import select
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from remedy.facts.accounts import Account
 from remedy.facts.files import Files
 from remedy.facts.trust import distrusted
+from remedy.value import dataclass
 from remedy.view import which
 
 #: Where a program that is named without a folder is looked up, whatever our own environment says.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from remedy.facts.accounts import Account
 from remedy.facts.names import head_of, listing, text_of
 from remedy.facts.run import Runner, Running, run
 from remedy.facts.types import Interpreter, Toolkit, Version
+from remedy.value import dataclass
 from remedy.view import View, is_directory, is_executable, is_file
 
 REMEDY_PREFIX = "/var/lib/remedy/toolkits"
