@@ -14,6 +14,26 @@ if TYPE_CHECKING:
 
 Handling = Literal["mend", "advise", "none"]
 
+#: The kinds of mend that plan/mends knows, one function each.
+MendKind = Literal[
+    "after-driver",
+    "architectures",
+    "cache-directory",
+    "cache-lock",
+    "cold-start",
+    "cuda-backend",
+    "fewer-jobs",
+    "host-compiler",
+    "library-path",
+    "more-time",
+    "ninja",
+    "ptxas",
+    "python-headers",
+    "stale-cache",
+    "toolkit",
+    "unit-text",
+]
+
 
 class Weight(IntEnum):
     """How much a claim rests on; decides before causal rank does which claim is the root."""
@@ -83,7 +103,8 @@ class Cause:
     signatures do. ``statuses`` are systemd's own exit statuses for it (systemd.exec(5), process exit codes),
     ``results`` the unit's Result= values, ``faults`` the kinds of unit/'s faults, ``load_states`` the LoadState=
     values that name it by themselves. ``observable`` causes are those that jit/ would foresee while they last;
-    a ``consequence`` never weighs more than NOTED, for whatever else is there explains more.
+    a ``consequence`` never weighs more than NOTED, for whatever else is there explains more. ``mend`` is the kind of
+    mend that plan/ makes for it, None where ``handling`` is not mend.
     """
 
     id: str
@@ -102,3 +123,4 @@ class Cause:
     load_states: tuple[str, ...] = ()
     observable: bool = False
     consequence: bool = False
+    mend: MendKind | None = None

@@ -11,7 +11,7 @@ from remedy.causes import catalogue
 from remedy.causes.entry import Cause
 from remedy.facts.types import CacheEntry, JitCache, Snapshot
 from remedy.plan.make import make
-from remedy.plan.mends import mend_for
+from remedy.plan.mends import mend_for, mends
 from remedy.plan.mends.start import seconds
 from remedy.plan.mends.unit_text import assignments
 from remedy.plan.types import EditFile, InstallPackages, MoveCache, Plan
@@ -60,6 +60,10 @@ def test_every_mendable_cause_has_a_mend(cause: Cause) -> None:
 )
 def test_no_other_has(cause: Cause) -> None:
     assert mend_for(cause.id) is None
+
+
+def test_every_kind_of_mend_is_some_cause_s() -> None:
+    assert set(mends()) == {cause.mend for cause in catalogue.causes() if cause.mend}
 
 
 @pytest.mark.parametrize(

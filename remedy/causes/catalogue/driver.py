@@ -215,6 +215,7 @@ CAUSES: Final = (
         id="gpu-not-ready",
         title="at boot the service came before the driver",
         handling="mend",
+        mend="after-driver",
         rank=24,
         summary="At boot the service started before the NVIDIA driver or its device nodes were there.",
         advice="`remedy fix {unit}` orders it after the driver (After=, Wants=nvidia-persistenced.service).",

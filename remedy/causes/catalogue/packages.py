@@ -209,6 +209,7 @@ CAUSES: Final = (
         id="shared-library-missing",
         title="a CUDA library is not found when it is loaded",
         handling="mend",
+        mend="library-path",
         toolchain=True,
         rank=31,
         summary="{lib} is not found by the service's dynamic loader.||A CUDA library is not found by the service's "

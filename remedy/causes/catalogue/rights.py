@@ -113,6 +113,7 @@ CAUSES: Final = (
         id="start-timeout",
         title="TimeoutStartSec= ended a start that was going well",
         handling="mend",
+        mend="more-time",
         rank=950,
         summary="systemd stopped the service because it was not ready within TimeoutStartSec=; it was still loading.",
         advice="Raise it: `systemctl edit {unit}`, `[Service]`, `TimeoutStartSec=30min`.",

@@ -245,6 +245,7 @@ CAUSES: Final = (
         id="unit-environment",
         title="the unit's environment lines don't say what was meant",
         handling="mend",
+        mend="unit-text",
         rank=15,
         summary="systemd does not read the unit's environment lines as they were meant: {assignment}||systemd does not "
         "read the unit's environment lines as they were meant.",

@@ -1,4 +1,7 @@
-"""How each cause is mended. A file in this folder with a ``MENDS`` table (cause id to mend) is found by itself."""
+"""How causes are mended: one function for each kind of mend that a cause's entry can name.
+
+A file in this folder with a ``MENDS`` table (kind to function) is found by itself.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,21 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 
+from remedy.causes import catalogue
+from remedy.causes.entry import MendKind
 from remedy.plan.task import Mend
 
 
 @functools.cache
-def _table() -> Mapping[str, Mend]:
-    table: dict[str, Mend] = {}
+def mends() -> Mapping[MendKind, Mend]:
+    """Every kind of mend."""
+    table: dict[MendKind, Mend] = {}
     for module in pkgutil.iter_modules(__path__):
         table.update(importlib.import_module(f"{__name__}.{module.name}").MENDS)
     return table
 
 
 def mend_for(cause: str) -> Mend | None:
-    """The mend of a cause; None where remedy only advises."""
-    return _table().get(cause)
+    """The mend of a cause; None where remedy only advises. Raises UsageError where there is no such cause."""
+    kind = catalogue.by_id(cause).mend
+    return mends()[kind] if kind else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from remedy.causes.entry import MendKind
 from remedy.facts.types import Version
 from remedy.jit import arch_list
 from remedy.plan.draft import Draft
@@ -58,4 +59,4 @@ def choose_cuda(task: Task) -> Draft:
     return task.draft.want({"TVM_FFI_GPU_BACKEND": "cuda"})
 
 
-MENDS: Final[dict[str, Mend]] = {"arch-list-wrong": right_arch_lists, "rocm-selected": choose_cuda}
+MENDS: Final[dict[MendKind, Mend]] = {"architectures": right_arch_lists, "cuda-backend": choose_cuda}

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from remedy.causes.entry import MendKind
 from remedy.facts.types import HostCompiler, Version
 from remedy.jit import tables
 from remedy.jit.versions import dotted
@@ -151,9 +152,8 @@ def find_python_headers(task: Task) -> Draft:
     return replace(draft, snapshot=replace(draft.snapshot, interpreter=headers))
 
 
-MENDS: Final[dict[str, Mend]] = {
-    "ninja-missing": find_ninja,
-    "host-compiler-missing": find_compiler,
-    "host-compiler-unsupported": find_compiler,
-    "python-headers-missing": find_python_headers,
+MENDS: Final[dict[MendKind, Mend]] = {
+    "ninja": find_ninja,
+    "host-compiler": find_compiler,
+    "python-headers": find_python_headers,
 }

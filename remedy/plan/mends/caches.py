@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from remedy.causes.entry import MendKind
 from remedy.facts.types import JitCache
 from remedy.plan.draft import Draft
 from remedy.plan.task import Mend, Task
@@ -113,8 +114,8 @@ def _unwritable(task: Task) -> list[JitCache]:
     return found or [cache for cache in caches if cache.writable is not True and cache.path in said]
 
 
-MENDS: Final[dict[str, Mend]] = {
-    "jit-cache-stale": clear_stale,
-    "jit-cache-locked": clear_locks,
-    "jit-cache-unwritable": use_cache_directory,
+MENDS: Final[dict[MendKind, Mend]] = {
+    "stale-cache": clear_stale,
+    "cache-lock": clear_locks,
+    "cache-directory": use_cache_directory,
 }

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from remedy.causes.entry import MendKind
 from remedy.plan.draft import Draft
 from remedy.plan.mends.build_tools import install
 from remedy.plan.task import Mend, Task
@@ -66,4 +67,4 @@ def _package(task: Task, name: str, major: int, soname: str) -> Draft:
     return task.draft.give_up(f"{soname} is nowhere on this machine, and apt has no package that holds it")
 
 
-MENDS: Final[dict[str, Mend]] = {"shared-library-missing": find_library}
+MENDS: Final[dict[MendKind, Mend]] = {"library-path": find_library}

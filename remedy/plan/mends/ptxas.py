@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from remedy.causes.entry import MendKind
 from remedy.jit import tables
 from remedy.jit.requirements import joined
 from remedy.jit.versions import at_least
@@ -44,4 +45,4 @@ def _target(capability: tuple[int, int]) -> str:
     return tables.spelled(capability, "a" if capability[0] >= 9 else "")
 
 
-MENDS: Final[dict[str, Mend]] = {"ptxas-too-old": name_a_ptxas}
+MENDS: Final[dict[MendKind, Mend]] = {"ptxas": name_a_ptxas}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from remedy.causes.entry import MendKind
 from remedy.plan.draft import Draft
 from remedy.plan.task import Mend, Task
 from remedy.view import View, is_executable, is_file
@@ -126,9 +127,9 @@ def after_the_driver(task: Task) -> Draft:
     return draft.give_up("nothing here tells when the GPUs are ready: install nvidia-persistenced and order after it")
 
 
-MENDS: Final[dict[str, Mend]] = {
-    "start-timeout": allow_more_time,
-    "jit-cold-start": let_it_finish,
-    "jit-build-out-of-memory": fewer_jobs,
-    "gpu-not-ready": after_the_driver,
+MENDS: Final[dict[MendKind, Mend]] = {
+    "more-time": allow_more_time,
+    "cold-start": let_it_finish,
+    "fewer-jobs": fewer_jobs,
+    "after-driver": after_the_driver,
 }

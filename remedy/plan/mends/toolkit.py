@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from remedy.causes.entry import MendKind
 from remedy.facts.types import Snapshot, Toolkit
 from remedy.jit import arch_list
 from remedy.jit.requirements import joined
@@ -65,17 +66,4 @@ def _arch_list(task: Task, move: Move) -> dict[str, str | None]:
     )
 
 
-MENDS: Final[dict[str, Mend]] = dict.fromkeys(
-    (
-        "nvcc-not-found",
-        "nvcc-too-old",
-        "nvcc-too-new",
-        "nvcc-torch-mismatch",
-        "glibc-too-new",
-        "toolkit-mixed",
-        "cuda-home-invalid",
-        "cuda-headers-missing",
-        "cuda-library-not-linkable",
-    ),
-    use_one_toolkit,
-)
+MENDS: Final[dict[MendKind, Mend]] = {"toolkit": use_one_toolkit}

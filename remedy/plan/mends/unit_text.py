@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from remedy.causes.entry import MendKind
 from remedy.plan.draft import Draft
 from remedy.plan.task import Mend, Task
 from remedy.unit.document import Entry, parse
@@ -111,4 +112,4 @@ def assignments(value: str) -> str | None:
     return " ".join(f'"{group}"' if " " in group else group for group in groups) or None
 
 
-MENDS: Final[dict[str, Mend]] = {"unit-environment": write_what_was_meant}
+MENDS: Final[dict[MendKind, Mend]] = {"unit-text": write_what_was_meant}
