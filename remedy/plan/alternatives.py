@@ -9,10 +9,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
 from remedy.plan.types import InstallPackages
+from remedy.value import dataclass, replace
 from remedy.view import View
 
 _FOLDER: Final = "/usr/local"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from remedy.facts.types import Driver, HostCompiler, Snapshot, Version
 from remedy.jit import tables
 from remedy.jit.types import Requirement
 from remedy.jit.versions import cuda, dotted
+from remedy.value import dataclass
 
 # The compiler with its own parts and the runtime: no .cu of any library builds without them.
 CORE: Final = frozenset({"nvcc", "cicc", "ptxas", "crt", "cudart-headers", "cudart-library"})

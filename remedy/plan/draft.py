@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from remedy.facts.types import Snapshot, Toolkit
 from remedy.plan.types import BuildToolkit, InstallPackages, MoveCache, Rejected
 from remedy.unit.types import FileEdit
+from remedy.value import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

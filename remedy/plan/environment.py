@@ -9,10 +9,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from remedy.facts.types import Toolkit
+from remedy.value import dataclass
 from remedy.view import View, is_executable, which
 
 _SEARCH_LISTS: Final = ("LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")

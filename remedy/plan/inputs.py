@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from remedy.causes.types import Diagnosis
 from remedy.facts.types import AptPackage, Simulation, Snapshot
 from remedy.jit.types import Context, Resolution
 from remedy.unit.types import EditStyle, Launch, Manager, Service
+from remedy.value import dataclass
 from remedy.view import View
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 from remedy.plan.draft import Draft
@@ -13,6 +12,7 @@ from remedy.plan.mends.caches import without
 from remedy.plan.outlook import Outlook, foresee, present
 from remedy.plan.task import Mend, Task
 from remedy.plan.types import EditFile, MoveCache, Plan, RestartUnit, Step
+from remedy.value import replace
 
 # Faults come in series, but not in long ones; the bound is for mends that would undo one another.
 _ROUNDS: Final = 8

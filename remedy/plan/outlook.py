@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
 from remedy.jit.types import Problem, Resolution
 from remedy.plan.draft import Draft
@@ -11,6 +10,7 @@ from remedy.plan.inputs import Inputs
 from remedy.unit.edit import effective, set_environment, set_setting
 from remedy.unit.launch import launch
 from remedy.unit.types import EditRefused, FileEdit, Launch, Service
+from remedy.value import dataclass, replace
 from remedy.view import Overlaid, View
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from remedy.jit.types import Problem
 from remedy.plan.draft import Draft
 from remedy.plan.inputs import Inputs
 from remedy.plan.outlook import Outlook
+from remedy.value import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
 from remedy.facts.types import AptPackage, Toolkit, Version
@@ -17,6 +16,7 @@ from remedy.plan import packages, wheels
 from remedy.plan.demand import Demand, demand_of
 from remedy.plan.inputs import Inputs
 from remedy.plan.types import BuildToolkit, InstallPackages, Rejected
+from remedy.value import dataclass, replace
 
 # The releases that a plan may install: those that the tables know a gcc limit for, and so have been looked at.
 RELEASES: Final[tuple[Version, ...]] = (

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from remedy.facts.types import PackageChange as PackageChange
 from remedy.unit.types import EditRefused, FileEdit
+from remedy.value import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 from remedy.causes.entry import MendKind
@@ -15,6 +14,7 @@ from remedy.plan.draft import Draft
 from remedy.plan.environment import with_folder
 from remedy.plan.task import Mend, Task
 from remedy.plan.types import InstallPackages
+from remedy.value import replace
 from remedy.view import is_executable, which
 
 # The lowest gcc that compiles what the libraries write (C++17 throughout, C++20 in some).

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
 from remedy.causes.entry import MendKind
@@ -12,6 +11,7 @@ from remedy.facts.types import JitCache
 from remedy.plan.draft import Draft
 from remedy.plan.task import Mend, Task
 from remedy.plan.types import MoveCache
+from remedy.value import replace
 
 # Where each library is told to keep its cache, with a folder below the new one. Not XDG_CACHE_HOME: downloaded
 # models lie below it too, and would be downloaded again.

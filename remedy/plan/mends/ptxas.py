@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from remedy.causes.entry import MendKind
@@ -13,6 +12,7 @@ from remedy.plan.draft import Draft
 from remedy.plan.mends.toolkit import with_toolkit
 from remedy.plan.task import Mend, Task
 from remedy.plan.toolkit import choose
+from remedy.value import replace
 
 _PLAIN: Final = "TRITON_PTXAS_PATH"
 _BLACKWELL: Final = "TRITON_PTXAS_BLACKWELL_PATH"

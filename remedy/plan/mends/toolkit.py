@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from remedy.causes.entry import MendKind
@@ -15,6 +14,7 @@ from remedy.plan.environment import Move, move_to, toolkit_values
 from remedy.plan.task import Mend, Task
 from remedy.plan.toolkit import Choice, choose
 from remedy.plan.types import InstallPackages
+from remedy.value import replace
 
 # Programs of a toolkit that libraries look for by themselves.
 _PROGRAMS: Final = {"nvcc": "bin/nvcc", "ptxas": "bin/ptxas", "cuobjdump": "bin/cuobjdump", "cicc": "nvvm/bin/cicc"}
