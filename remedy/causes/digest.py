@@ -1,4 +1,4 @@
-"""The diagnosis of a unit on a machine: the judges of ``explain``, fed from a snapshot instead of a pasted log."""
+"""A unit's snapshot as a case: the facts boiled down, the journal's lines with their own times and writers."""
 
 from __future__ import annotations
 
@@ -6,27 +6,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from remedy.causes import engine
 from remedy.causes.case import Case, Hit, LibraryProblem
 from remedy.causes.facts_file import dotted_version
 from remedy.causes.lines import Line
 from remedy.causes.scan import Scan
-from remedy.causes.types import Diagnosis, PartialFacts
+from remedy.causes.types import PartialFacts
 from remedy.facts.types import LogLine, Snapshot, UnitState, Version
 from remedy.jit.types import Resolution
 from remedy.unit.types import Launch, Service
 
-#: Roots that say little of why the service fails: an earlier invocation may say more.
-_LATE: Final = ("start-limit-hit", "port-in-use", "unknown")
-#: Variables whose place is worth showing, and the fact each stands for.
-_PLACED: Final = ("CUDA_HOME", "CUDA_PATH", "PATH", "LD_LIBRARY_PATH", "HOME", "CC", "CXX")
+#: Variables whose place is worth showing.
+_PLACED: Final = ("PATH", "HOME", "CC", "CXX")
 
 
-def diagnose(
-    service: Service, launch: Launch | None, snapshot: Snapshot, resolutions: Sequence[Resolution]
-) -> Diagnosis:
-    """See ``engine.diagnose``."""
-    base = Case(
+def case_of(service: Service, launch: Launch | None, snapshot: Snapshot, resolutions: Sequence[Resolution]) -> Case:
+    """All but the log."""
+    return Case(
         facts=partial_facts(service, launch, snapshot, resolutions),
         problems=tuple(LibraryProblem(r.library, problem) for r in resolutions for problem in r.problems),
         faults=service.faults,
@@ -36,22 +31,9 @@ def diagnose(
         load_state=service.load_state,
         environment_known=service.environment is not None,
     )
-    last, earlier = _invocations(snapshot.journal, snapshot.state)
-    found = engine.judge(_with_log(base, last))
-    if earlier and found.root.id in _LATE and not _up(snapshot.state):
-        before = engine.judge(_with_log(base, (*earlier, *last)))
-        if before.root.id not in _LATE:
-            return before
-    return found
 
 
-def _up(state: UnitState | None) -> bool:
-    return state is not None and state.active_state == "active"
-
-
-def _invocations(
-    journal: Sequence[LogLine], state: UnitState | None
-) -> tuple[tuple[LogLine, ...], tuple[LogLine, ...]]:
+def invocations(journal: Sequence[LogLine], state: UnitState | None) -> tuple[tuple[LogLine, ...], tuple[LogLine, ...]]:
     """The lines of the last invocation with the manager's lines of that time, and those before.
 
     A line without an invocation (the manager's, at load time, or the kernel's) goes with what follows it.
@@ -67,21 +49,16 @@ def _invocations(
     return tuple(journal[first:]), tuple(journal[:first])
 
 
-def _with_log(base: Case, journal: Sequence[LogLine]) -> Case:
-    scan = engine.scanner().scan(line.text for line in journal)
-    logged = engine.case_of(scan, base.facts)
+def with_log(case: Case, scan: Scan, journal: Sequence[LogLine]) -> Case:
+    """The case with what a scan of these journal lines found."""
     return replace(
-        base,
-        found={signature: tuple(_stamped(hit, journal) for hit in hits) for signature, hits in logged.found.items()},
+        case,
+        found={signature: tuple(_stamped(hit, journal) for hit in hits) for signature, hits in scan.found.items()},
         lines=scan.lines,
         errors=tuple(_placed(line, journal) for line in scan.errors),
         last=_placed(scan.last, journal) if scan.last else None,
-        ready=_ready(scan, journal),
+        ready=_placed(scan.ready, journal) if scan.ready else None,
     )
-
-
-def _ready(scan: Scan, journal: Sequence[LogLine]) -> Line | None:
-    return _placed(scan.ready, journal) if scan.ready else None
 
 
 def _stamped(hit: Hit, journal: Sequence[LogLine]) -> Hit:

@@ -11,12 +11,14 @@ from remedy.causes.case import Case, by_signatures
 from remedy.causes.entry import Cause, Claim, Weight
 from remedy.causes.scan import Scan, Scanner
 from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
-from remedy.facts.types import Snapshot
+from remedy.facts.types import LogLine, Snapshot
 from remedy.jit.types import Resolution
 from remedy.unit.types import Launch, Service
 
 Found = tuple[Cause, Claim]
 
+#: Roots that say little of why the service fails: an earlier invocation may say more.
+_LATE: Final = ("start-limit-hit", "port-in-use", "unknown")
 #: What is said of a unit that did not fail, by its ActiveState=.
 _UNFAILED: Final = {
     "active": "Nothing is wrong: the service is running.",
@@ -29,16 +31,38 @@ _UNFAILED: Final = {
 
 def explain(lines: Iterable[str], facts: PartialFacts | None = None) -> Diagnosis:
     """The causes in a log, given what is known beside it. Lazy in ``lines``; never empty."""
-    return judge(case_of(scanner().scan(lines), facts or PartialFacts()))
+    return judge(_case_of(scanner().scan(lines), facts))
+
+
+def explain_blocks(blocks: Iterable[bytes], facts: PartialFacts | None = None) -> Diagnosis:
+    """``explain`` for a log in blocks of bytes, cut anywhere: for logs of gigabytes."""
+    return judge(_case_of(scanner().scan_blocks(blocks), facts))
 
 
 def diagnose(
     service: Service, launch: Launch | None, snapshot: Snapshot, resolutions: Sequence[Resolution]
 ) -> Diagnosis:
-    """What is wrong with a unit: its own text, its journal, this machine and what each JIT library will meet here."""
+    """What is wrong with a unit: its own text, its journal, this machine and what each JIT library will meet here.
+
+    The last invocation decides; where it says only that a start was refused or a port taken, the earlier ones are
+    asked as well, for in a series of restarts the later faults are not the first.
+    """
     from remedy.causes import digest
 
-    return digest.diagnose(service, launch, snapshot, resolutions)
+    case = digest.case_of(service, launch, snapshot, resolutions)
+    last, earlier = digest.invocations(snapshot.journal, snapshot.state)
+    found = judge(_with_journal(case, last))
+    running = snapshot.state is not None and snapshot.state.active_state == "active"
+    if earlier and not running and found.root.id in _LATE:
+        before = judge(_with_journal(case, (*earlier, *last)))
+        return found if before.root.id in _LATE else before
+    return found
+
+
+def _with_journal(case: Case, journal: Sequence[LogLine]) -> Case:
+    from remedy.causes import digest
+
+    return digest.with_log(case, scanner().scan(line.text for line in journal), journal)
 
 
 def scanner() -> Scanner:
@@ -46,10 +70,10 @@ def scanner() -> Scanner:
     return Scanner(signature for cause in catalogue.causes() for signature in cause.signatures)
 
 
-def case_of(scan: Scan, facts: PartialFacts) -> Case:
+def _case_of(scan: Scan, facts: PartialFacts | None) -> Case:
     """A case from a log and facts alone."""
     return Case(
-        facts=facts,
+        facts=facts or PartialFacts(),
         found={signature: tuple(hits) for signature, hits in scan.found.items()},
         lines=scan.lines,
         errors=tuple(scan.errors),

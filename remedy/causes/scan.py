@@ -139,15 +139,15 @@ class Scanner:
     def _block(self, block: bytes) -> str:
         """Whole lines. Returns the last one."""
         shapes = block.translate(None, _DIGITS).split(b"\n")
-        lines = block.split(b"\n")
-        if self._pending or not self._empty.issuperset(shapes):
-            for raw, shape in zip(lines, shapes, strict=True):
-                self._result.lines += 1
-                if self._pending or shape not in self._empty:
-                    self._line(shape, raw.decode("utf-8", "replace"))
-        else:
-            self._result.lines += len(lines)
-        return lines[-1].decode("utf-8", "replace")
+        if not self._pending and self._empty.issuperset(shapes):
+            self._result.lines += len(shapes)
+            return block[block.rfind(b"\n") + 1 :].decode("utf-8", "replace")
+        raw = b""
+        for raw, shape in zip(block.split(b"\n"), shapes, strict=True):
+            self._result.lines += 1
+            if self._pending or shape not in self._empty:
+                self._line(shape, raw.decode("utf-8", "replace"))
+        return raw.decode("utf-8", "replace")
 
     def _finish(self, last: str) -> Scan:
         number = self._result.lines

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from remedy.value import dataclass, field
 
 Certainty = Literal["confirmed", "likely", "possible"]
 EvidenceKind = Literal["log", "fact", "probe"]
