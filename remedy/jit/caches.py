@@ -28,12 +28,24 @@ def entries(context: Context, folder: str) -> tuple[CacheEntry, ...]:
 
 
 def writable(context: Context, who: str, path: str, *, fatal: bool) -> Iterator[Problem]:
-    """A cache that the service's user can't write."""
+    """A cache that the service's user can't write.
+
+    One cache may hold folders of several releases; one that this release never touches is no matter.
+    """
     cache = known(context, path)
-    if cache is not None and cache.writable is False:
-        why = f": {cache.why}" if cache.why else ""
-        text = f"{who} writes its cache to {path}, which user {context.user} can't write{why}"
-        yield Problem("jit-cache-unwritable", text, (f"{cache.path} is not writable by {context.user}",), fatal)
+    if cache is None or cache.writable is not False or not _concerns(cache.why, path):
+        return
+    why = f": {cache.why}" if cache.why else ""
+    text = f"{who} writes its cache to {path}, which user {context.user} can't write{why}"
+    yield Problem("jit-cache-unwritable", text, (f"{cache.path} is not writable by {context.user}",), fatal)
+
+
+def _concerns(why: str | None, path: str) -> bool:
+    """Whether a reason, which begins with the folder that refused, speaks of this path, a parent or a child."""
+    refused = (why or "").partition(" is ")[0].partition(" can't ")[0].rstrip("/")
+    if not refused.startswith("/"):
+        return True
+    return path == refused or path.startswith(f"{refused}/") or refused.startswith(f"{path}/")
 
 
 def locked(context: Context, who: str, folder: str, *, fatal: bool) -> Iterator[Problem]:
@@ -50,4 +62,4 @@ def locked(context: Context, who: str, folder: str, *, fatal: bool) -> Iterator[
 def cudart_majors(entry: CacheEntry) -> frozenset[int]:
     """The CUDA majors of the runtimes that a built module loads (``libcudart.so.12``)."""
     found = (name.rpartition(".so.")[2].partition(".")[0] for name in entry.needed if name.startswith("libcudart.so."))
-    return frozenset(int(major) for major in found if major.isdigit())
+    return frozenset(int(major) for major in found if major.isdecimal())

@@ -20,7 +20,7 @@ def in_order(context: Context) -> tuple[Capability, ...]:
     for part in text.split(","):
         if part.strip() == "-1" or not part.strip():
             break
-        if not part.strip().isdigit():
+        if not part.strip().isdecimal():
             return every
         wanted.append(int(part))
     if wanted and len(set(every)) > 1 and context.env.get("CUDA_DEVICE_ORDER") != "PCI_BUS_ID":

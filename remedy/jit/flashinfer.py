@@ -18,6 +18,7 @@ from remedy.view import is_directory, is_executable, which
 
 _BASE: Final = frozenset({"nvcc", "cicc", "ptxas", "crt", "cudart-headers", "cudart-library", "curand"})
 _TORCH_HEADERS: Final = frozenset({"cublas", "cusparse", "cusolver"})
+_LOWEST: Final = (7, 5)
 _VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH", "PATH", "CC", "CXX", "MAX_JOBS", "FLASHINFER_WORKSPACE_BASE")
 
 
@@ -101,7 +102,7 @@ def _archs(
 
 def _asks_version(version: str, text: str) -> bool:
     """Whether reading a list asks for the toolkit's version: an entry 12.x without a suffix, from 0.6.7 on."""
-    return any(entry.startswith("12.") and entry[-1].isdigit() for entry in text.split(" ")) and (
+    return any(entry.startswith("12.") and entry[-1].isdecimal() for entry in text.split(" ")) and (
         requirement(version, (12, 0)) is not None
     )
 
@@ -119,7 +120,9 @@ def _uncaught(asked: Found, context: Context) -> str | None:
 
 
 def _requires(case: _Case) -> Requirement:
-    """What this release needs of a toolkit for the visible GPUs."""
+    """What this release needs of a toolkit for the visible GPUs; nothing where it serves none of them."""
+    if case.capabilities and max(case.capabilities) < _LOWEST:
+        return Requirement()
     version, floor = case.version, None
     reasons: list[str] = []
     for capability in case.capabilities:
@@ -187,7 +190,7 @@ def _fatal(case: _Case) -> bool:
     vLLM up to 0.31 leaves FlashInfer out where no nvcc is on PATH and flashinfer-cubin is not installed; 0.32 and
     later where its own lookup finds none (utils/flashinfer.has_flashinfer). GPUs below 7.5 are not served at all.
     """
-    if case.capabilities and max(case.capabilities) < (7, 5):
+    if case.capabilities and max(case.capabilities) < _LOWEST:
         return False
     if not servers.runs(case.context, "vllm"):
         return True
@@ -220,11 +223,13 @@ def _list_problems(case: _Case, name: str, text: str) -> Iterator[Problem]:
         yield Problem("arch-list-wrong", said, facts, fatal, name)
     nvcc = lookup.version_of(case.context, case.found)
     strange = [target for target in targets if nvcc and tables.knows(nvcc, target) is False]
-    minimum = max((found for one in case.capabilities if (found := _minimum(case, one)[0])), default=None)
-    if strange and nvcc and not (minimum and nvcc < minimum):
+    strange = [target for target in strange if not judge.fits(case.context, target)]
+    if strange and nvcc:
         said = f"{name}={text} asks for compute_{strange[0]}, which nvcc {dotted(nvcc)} does not know"
         yield Problem("arch-list-wrong", said, facts, fatal, name)
-    plain = [target for target in targets if target.isdigit() and (tables.parsed(target) or ((0, 0), ""))[0] >= (9, 0)]
+    plain = [
+        target for target in targets if target.isdecimal() and (tables.parsed(target) or ((0, 0), ""))[0] >= (9, 0)
+    ]
     if plain and between(case.version, "0.4.0", "0.6.7") and len(plain) == len(targets):
         said = f"{name}={text} has no suffix at {plain[0]}: modules that use its own instructions can't be built"
         yield Problem("arch-list-wrong", said, facts, False, name)

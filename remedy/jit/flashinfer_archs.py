@@ -48,7 +48,7 @@ class Archs:
     @property
     def eligible(self) -> bool:
         """Whether ``check_cuda_arch`` lets the set through: one of 7.5 or later, a suffix at 7.x counts as none."""
-        return any(target[:-1].isdigit() and _passes(target) for target in self.targets)
+        return any(target[:-1].isdecimal() and _passes(target) for target in self.targets)
 
 
 def _passes(target: str) -> bool:
@@ -115,7 +115,7 @@ def _entry(version: str, major: int, minor: str, cuda: Version | None) -> Pair:
     """One entry: literal from 0.4.0 to 0.6.6; before that an ``a`` is added; after that it is detected's spelling."""
     if at_least(version, "0.6.7"):
         return (major, minor) if minor[-1].isalpha() else normalised(version, (major, int(minor)), cuda)
-    if not at_least(version, "0.4.0") and major >= 9 and minor.isdigit():
+    if not at_least(version, "0.4.0") and major >= 9 and minor.isdecimal():
         return major, f"{minor}a"
     return major, minor
 

@@ -95,6 +95,12 @@ def ceiling(context: Context, capabilities: tuple[Capability, ...]) -> Version |
     return min(bounds, default=None)
 
 
+def fits(context: Context, target: str) -> bool:
+    """Whether some GPU runs code of a target (also where no GPU is known)."""
+    capabilities = context.snapshot.capabilities
+    return not capabilities or any(tables.runs_on(target, one) for one in capabilities)
+
+
 def gpu_words(context: Context) -> str:
     """``GPU 12.0`` or ``GPUs 9.0 and 12.0``."""
     names = [dotted(capability) for capability in context.snapshot.capabilities]
@@ -153,6 +159,8 @@ def nvcc_knows_the_gpu(one: Build) -> Iterator[Problem]:
         yield one.problem("nvcc-too-new", f"{takes}; {_ceiling(one)} < {dotted(requires.nvcc_below)}", fact)
         return
     unknown = sorted(target for target in requires.targets if tables.knows(version, target) is False)
+    # One that no GPU here runs is the fault of the list that names it, not of the compiler.
+    unknown = [target for target in unknown if fits(one.context, target)]
     if unknown:
         yield one.problem(
             "nvcc-too-old", f"{takes}; it is asked for compute_{unknown[0]}, which that release does not know", fact

@@ -124,7 +124,7 @@ def spelled(capability: Capability, suffix: str = "") -> str:
 def parsed(target: str) -> tuple[Capability, str] | None:
     """``120f`` as ((12, 0), "f"); None for what is no target."""
     digits = target.rstrip("af")
-    if not digits.isdigit() or len(digits) < 2 or len(target) - len(digits) > 1:
+    if not digits.isdecimal() or len(digits) < 2 or len(target) - len(digits) > 1:
         return None
     return (int(digits[:-1]), int(digits[-1])), target[len(digits) :]
 
@@ -191,7 +191,7 @@ def numbers(text: str) -> Version:
     """The leading dotted numbers of a text: ``570.86.10`` as (570, 86, 10)."""
     found: list[int] = []
     for part in text.strip().split("."):
-        if not part.isdigit():
+        if not part.isdecimal():
             break
         found.append(int(part))
     return tuple(found)

@@ -24,18 +24,21 @@ def suffix(version: str, capability: Capability) -> str:
     return ""
 
 
-def variable(version: str, capability: Capability) -> str:
+def variable(version: str, capability: Capability) -> str | None:
     """The variable that can replace the ptxas used for this GPU.
 
-    From 3.6 on the plain one has no effect on Blackwell (3.9: on Hopper neither): ``get_ptxas`` parts them.
+    From 3.6 on the plain one has no effect on Blackwell (3.9: on Hopper neither): ``get_ptxas`` parts them. 3.3
+    parts them too, but looks for a variable with a hyphen in its name, which no unit can set.
     """
     found = tables.triton_ptxas(version, capability)
-    return BLACKWELL if found and found[1] and at_least(version, "3.6") else PLAIN
+    if not found or not found[1]:
+        return PLAIN
+    return BLACKWELL if at_least(version, "3.6") else None
 
 
 def _override(version: str, context: Context, capability: Capability) -> tuple[str | None, Version | None]:
     """The ptxas that the variable names, where it can be run, and its release as far as its toolkit is known."""
-    path = context.env.get(variable(version, capability))
+    path = context.env.get(variable(version, capability) or "")
     if not path or not is_executable(context.view, path):
         return None, None
     real = context.view.realpath(path)
@@ -70,6 +73,8 @@ def ptxas_problems(version: str, context: Context, *, fatal: bool) -> Iterator[P
 def _hint(version: str, context: Context, capability: Capability, path: str | None) -> str:
     """What would help, and the variable that seems to but does not."""
     name = variable(version, capability)
+    if name is None:
+        return f"no variable replaces it in Triton {version}, a newer Triton does"
     if path is None and name == BLACKWELL and context.env.get(PLAIN):
         return f"{PLAIN} has no effect on this GPU, {BLACKWELL} has"
     minimum = tables.nvcc_minimum(capability, suffix(version, capability))

@@ -30,7 +30,7 @@ def requirement(
     minimums = [
         (minimum, target)
         for target in targets
-        if (found := tables.parsed(target)) and (minimum := tables.nvcc_minimum(*found))
+        if judge.fits(context, target) and (found := tables.parsed(target)) and (minimum := tables.nvcc_minimum(*found))
     ]
     floor, target = max(minimums, default=(None, ""))
     torch = torch_cuda(context)
@@ -97,8 +97,8 @@ def list_problems(context: Context, targets: frozenset[str], nvcc: Version | Non
         said = f"{VARIABLE}={text} names nothing that GPU {dotted(lost[0])} can run"
         yield Problem("arch-list-wrong", said, facts, fatal, VARIABLE)
     strange = [target for target in sorted(targets) if nvcc and tables.knows(nvcc, target) is False]
-    minimum = max((found for one in devices.visible(context) if (found := tables.nvcc_minimum(one))), default=None)
-    if strange and nvcc and not (minimum and nvcc < minimum):
+    strange = [target for target in strange if not judge.fits(context, target)]
+    if strange and nvcc:
         said = f"{VARIABLE}={text} asks for compute_{strange[0]}, which nvcc {dotted(nvcc)} does not know"
         yield Problem("arch-list-wrong", said, facts, fatal, VARIABLE)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from remedy.facts.types import CacheEntry, Snapshot, Version
+from remedy.value import dataclass, field
 from remedy.view import View
 
 

@@ -21,7 +21,7 @@ def _words(text: str) -> list[str]:
     for part in text.replace("-", ".").replace("_", ".").split("."):
         word = ""
         for letter in part:
-            if word and letter.isdigit() != word[-1].isdigit():
+            if word and letter.isdecimal() != word[-1].isdecimal():
                 words.append(word)
                 word = ""
             word += letter
@@ -37,12 +37,12 @@ def key(text: str) -> Key:
     """
     words = _words(text.strip().lower().partition("+")[0].removeprefix("v"))
     release: list[int] = []
-    while words and words[0].isdigit():
+    while words and words[0].isdecimal():
         release.append(int(words.pop(0)))
     phase = number = 0
     if words and words[0] in _PHASES:
         phase = _PHASES[words.pop(0)]
-        number = int(words.pop(0)) if words and words[0].isdigit() else 0
+        number = int(words.pop(0)) if words and words[0].isdecimal() else 0
     padded = (release + [0] * _WIDTH)[:_WIDTH]
     return (*padded, phase, number)
 
@@ -62,7 +62,7 @@ def cuda(text: str | None) -> tuple[int, int] | None:
     if not text:
         return None
     parts = text.strip().split(".")
-    if len(parts) < 2 or not (parts[0].isdigit() and parts[1].isdigit()):
+    if len(parts) < 2 or not (parts[0].isdecimal() and parts[1].isdecimal()):
         return None
     return int(parts[0]), int(parts[1])
 
