@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from remedy.value import dataclass
 
 Kind = Literal["file", "directory", "symlink", "other"]
 
@@ -131,11 +132,7 @@ class Overlaid:
     def list(self, path: str) -> tuple[str, ...]:
         prefix = path.rstrip("/") + "/"
         added = {name[len(prefix) :].split("/", 1)[0] for name in self.files if name.startswith(prefix)}
-        gone = {
-            name[len(prefix) :]
-            for name, data in self.files.items()
-            if data is None and name.startswith(prefix)
-        }
+        gone = {name[len(prefix) :] for name, data in self.files.items() if data is None and name.startswith(prefix)}
         try:
             names = set(self.base.list(path))
         except FileNotFoundError:

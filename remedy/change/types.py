@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Protocol
 
@@ -11,6 +10,7 @@ from remedy.causes.types import Diagnosis
 from remedy.errors import Exit
 from remedy.gate.types import Progress, Verdict
 from remedy.plan.types import Plan
+from remedy.value import dataclass
 
 OutcomeName = Literal[
     "healthy", "nothing-to-do", "planned", "refused", "rolled-back", "rollback-incomplete", "interrupted"

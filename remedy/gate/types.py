@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from remedy.facts.types import LogLine
+from remedy.value import dataclass
 
 State = Literal["healthy", "failed", "undecided"]
 

@@ -6,8 +6,9 @@ Words are those of systemd.unit(5), systemd.exec(5) and systemd.service(5).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from remedy.value import dataclass, field
 
 LoadState = Literal["loaded", "not-found", "masked", "bad-setting", "error"]
 EditStyle = Literal["in-place", "drop-in"]
