@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from remedy.causes.entry import Cause, Claim, Signature, Weight
 from remedy.causes.lines import Line
@@ -11,6 +10,7 @@ from remedy.causes.types import Certainty, Evidence, PartialFacts
 from remedy.facts.types import UnitState
 from remedy.jit.types import Problem
 from remedy.unit.types import Fault
+from remedy.value import dataclass, field
 
 #: Evidence shown for one finding: enough to believe it, not the log again.
 MOST_EVIDENCE = 4

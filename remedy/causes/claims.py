@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from remedy.causes.case import Case
 from remedy.causes.entry import Cause, Claim, Weight
 from remedy.causes.shared import BUILD_FAILED, EMPTY_ARCHS
 from remedy.causes.types import Evidence
+from remedy.value import replace
 
 
 def combined(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:

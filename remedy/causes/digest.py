@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from remedy.causes.case import Case, Hit, LibraryProblem
@@ -14,6 +13,7 @@ from remedy.causes.types import PartialFacts
 from remedy.facts.types import LogLine, Snapshot, UnitState, Version
 from remedy.jit.types import Resolution
 from remedy.unit.types import Launch, Service
+from remedy.value import replace
 
 #: Variables whose place is worth showing.
 _PLACED: Final = ("PATH", "HOME", "CC", "CXX")

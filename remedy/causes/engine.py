@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from remedy.causes import catalogue, claims
@@ -14,6 +13,7 @@ from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
 from remedy.facts.types import LogLine, Snapshot
 from remedy.jit.types import Resolution
 from remedy.unit.types import Launch, Service
+from remedy.value import replace
 
 Found = tuple[Cause, Claim]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Literal
 
 from remedy.causes.types import Certainty, Evidence
+from remedy.value import dataclass, field
 
 if TYPE_CHECKING:
     from remedy.causes.case import Case

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from remedy.value import dataclass
 
 Level = Literal["", "debug", "info", "warning", "error"]
 
