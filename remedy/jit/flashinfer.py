@@ -178,7 +178,7 @@ def _targets(case: _Case) -> frozenset[str]:
             except NotBuildable:
                 continue
             found.add(f"{major}{minor}")
-    if servers.runs(case.context, "sglang", "0.5.5") and servers.version(case.context, "sglang"):
+    if servers.surely_runs(case.context, "sglang", "0.5.5"):
         # ModelRunner.load_model overwrites the variable: modules made after that ask for `a` (set_cuda_arch).
         found |= {tables.spelled(one, "a") for one in case.capabilities if one[0] >= 9}
     return frozenset(found)

@@ -30,6 +30,11 @@ def runs(context: Context, server: str, low: str = "0", below: str | None = None
     return between(found, low, below) if below else at_least(found, low)
 
 
+def surely_runs(context: Context, server: str, low: str, below: str | None = None) -> bool:
+    """Whether this server hosts the process, in a version that is known and of this range."""
+    return version(context, server) is not None and runs(context, server, low, below)
+
+
 def asks_for(context: Context, word: str) -> bool:
     """Whether the server's command line names something (a quantisation, a model of that kind)."""
     return any(word in part.lower() for part in context.argv)

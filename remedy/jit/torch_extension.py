@@ -62,7 +62,7 @@ def _list_problems(torch: str, context: Context) -> Iterator[Problem]:
 
 def _lock_problems(torch: str, context: Context, folder: str) -> Iterator[Problem]:
     """A FileBaton: up to 2.13 a file that exists is a lock that is held. With nothing running, nobody holds it."""
-    if at_least(torch, "2.14") or servers.runs(context, "sglang", "0.5.23"):
+    if at_least(torch, "2.14") or servers.surely_runs(context, "sglang", "0.5.23"):
         return
     state = context.snapshot.state
     idle = state is not None and state.active_state in ("failed", "inactive")
