@@ -144,7 +144,7 @@ def run(*argv: str, env: Mapping[str, str] | None = None) -> None:
 
 def run_in(root: Path, *argv: str, **variables: str) -> None:
     """Run a command in `root`, with pip's settings and nothing else of the caller's environment."""
-    silent = {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "HOME": "/root"}
+    silent = {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "HOME": "/root", "PIP_NO_CACHE_DIR": "1"}
     path = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
     run("chroot", str(root), *argv, env={**pip_environment(), **silent, **path, **variables})
 

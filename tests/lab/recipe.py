@@ -41,7 +41,7 @@ def layers(suite: str) -> tuple[Layer, ...]:
     venv = Layer("service", service.build, _source(service.build))
     hooks = (HOOKS / "nvcc-12.8", HOOKS / "driver_stub.py")
     toolkit = Layer("cuda", cuda.build, (*_source(cuda.build), *_source(packages.toolkit), *hooks))
-    return (base, venv, toolkit, own, last)
+    return (base, own, venv, toolkit, last)
 
 
 def _source(function: Callable[..., object]) -> tuple[Path, ...]:

@@ -151,6 +151,10 @@ def start(options: argparse.Namespace) -> None:
     if options.fail_after:
         time.sleep(float(options.fail_after[0]))
         raise RuntimeError(options.fail_after[1])
+    if options.module != "none":
+        # Servers import FlashInfer at once and build its modules after the weights: its warning comes minutes
+        # before the error that it leads to.
+        import flashinfer.jit  # type: ignore[import-not-found]  # noqa: F401
     load_weights(options.load_seconds)
     if options.module != "none":
         load_flashinfer(options.module)
