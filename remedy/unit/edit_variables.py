@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from remedy.unit import glob
 from remedy.unit.document import parse
 from remedy.unit.edit_drop_in import drop_in_ways
 from remedy.unit.edit_envfile import with_file_line, with_file_value, without_export, without_file_value
@@ -71,9 +72,7 @@ def kin_file(state: Situation, wanted: Mapping[str, str | None]) -> str | None:
 def _assigns(state: Situation, name: str, place: Place) -> bool:
     """Whether a place is an assignment of the variable, and not User= or PassEnvironment=."""
     if place.path not in state.files:
-        return (
-            place.line > 0 and not place.path.endswith(("system.conf", "user.conf")) and "/systemd/" not in place.path
-        )
+        return any(place.path in glob.expand(state.view, one.path) for one in state.service.environment_files)
     return assignment_at(state.document(place.path), "Environment", name, place.line) is not None
 
 
@@ -142,8 +141,8 @@ def _set_ways(state: Situation, name: str, value: str) -> Iterator[Way]:
         for way in _in_place_ways(state, name, value, source):
             yield _uncovered(state, way, name) if hidden else way
     if state.style != "in-place":
-        over_file = source is not None and source.path not in state.files and source.line > 0
-        yield from drop_in_ways(state, name, value, over_file=over_file and _assigns(state, name, source or SYSTEMD))
+        over_file = source is not None and source.path not in state.files and _assigns(state, name, source)
+        yield from drop_in_ways(state, name, value, over_file=over_file)
 
 
 def _in_place_ways(state: Situation, name: str, value: str, source: Place | None) -> Iterator[Way]:

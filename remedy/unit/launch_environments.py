@@ -56,9 +56,9 @@ def follow_uv(stage: Stage, view: View) -> Stage:
     venv = _uv_environment(stage, root, active, view)
     if venv is None:
         note = f"{stage.place}: the environment that uv run uses was not found"
-        return stage.note(note).run(_uv_command(words, python or "python3", module))
+        return stage.note(note).run(_uv_command(words, python or "python", module))
     stage = _in_venv(stage.hop(f"uses the environment {venv}", "uv"), venv)
-    return stage.run(_uv_command(words, f"{venv}/bin/python3", module))
+    return stage.run(_uv_command(words, f"{venv}/bin/python", module))
 
 
 def _uv_command(words: list[str], python: str, module: bool) -> tuple[str, ...]:

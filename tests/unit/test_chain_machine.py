@@ -23,7 +23,9 @@ SHOW = """import json, os, sys
 print(json.dumps([sys.executable, sys.argv[1:], dict(os.environ)]))
 """
 # systemd, shells, stdbuf and activate set these for themselves, and no build reads them.
-OWN = live.VOLATILE | {"PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE", "LD_PRELOAD", "_STDBUF_O", "PS1", "VIRTUAL_ENV_PROMPT"}
+OWN = live.VOLATILE | frozenset(
+    ("PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE", "LD_PRELOAD", "_STDBUF_O", "PS1", "VIRTUAL_ENV_PROMPT")
+)
 HEAD = "[Service]\nType=oneshot\nStandardOutput=truncate:/out/{name}\n"
 VENV = "/opt/chain/venv"
 PYTHON = f"{VENV}/bin/python3"

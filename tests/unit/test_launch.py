@@ -77,7 +77,7 @@ def follow(exec_start: str, *lines: str, files: dict[str, bytes | str] | None = 
         ("/venv/bin/python3 -m torch.distributed.run -m x.y", PYTHON, "x.y"),
         ("/opt/conda/bin/conda run --no-capture-output -n vllm python -m v", "/opt/conda/envs/vllm/bin/python", "v"),
         ("/opt/conda/bin/conda run -p /opt/conda/envs/vllm python -m v", "/opt/conda/envs/vllm/bin/python", "v"),
-        ("/usr/bin/uv run --project /opt/app -m v", "/opt/app/.venv/bin/python3", "v"),
+        ("/usr/bin/uv run --project /opt/app -m v", "/opt/app/.venv/bin/python", "v"),
         ("/usr/bin/uv run --directory /opt/app python3 -m v", "/opt/app/.venv/bin/python3", "v"),
         ("/usr/bin/poetry -C /opt/app run python3 -m v", "/opt/app/.venv/bin/python3", "v"),
         ("/opt/native --x", None, None),
