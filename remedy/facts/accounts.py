@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from remedy.value import dataclass
+from remedy.unit.types import Service
+from remedy.value import dataclass, replace
 from remedy.view import View
 
 
@@ -33,6 +34,23 @@ def account_of(view: View, user: str | None) -> Account | None:
             uid, gid = int(fields[2]), int(fields[3])
             return Account(fields[0], uid, gid, fields[5] or "/", groups_of(view, fields[0], gid))
     return ROOT if wanted in ("root", "0") else None
+
+
+def account_of_service(view: View, service: Service) -> Account | None:
+    """The user of a service with the groups that its Group= and SupplementaryGroups= give: systemd.exec(5).
+
+    A user manager's service runs as the manager's own user, whom its environment names. None for an unknown user, as
+    one of DynamicUser= is until the service runs.
+    """
+    user = service.user or (service.variables().get("USER") if service.user_manager else None)
+    account = account_of(view, user)
+    if account is None:
+        return None
+    named = [service.group] if service.group else []
+    more = [name for setting in service.values("Service", "SupplementaryGroups") for name in setting.value.split()]
+    gids = [gid for gid in (group_id(view, name) for name in (*named, *more)) if gid is not None]
+    gid = gids[0] if named and gids else account.gid
+    return replace(account, gid=gid, groups=tuple(dict.fromkeys((gid, *account.groups, *gids))))
 
 
 def groups_of(view: View, name: str, gid: int) -> tuple[int, ...]:

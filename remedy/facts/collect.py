@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TypeVar
 
 from remedy.facts import compilers, gpus, toolkits
-from remedy.facts.accounts import account_of
+from remedy.facts.accounts import account_of_service
 from remedy.facts.caches import read_caches
 from remedy.facts.driver import read_driver
 from remedy.facts.host import read_host
@@ -85,7 +85,7 @@ def collect(
         asked = ask(runner, name, service.user_manager)
     smi = None if given else look.part("gpus", lambda: gpus.start_nvidia_smi(view, runner), None)
 
-    account = look.part("account", lambda: account_of(view, service.user), None)
+    account = look.part("account", lambda: account_of_service(view, service), None)
     if account is None:
         look.lacking(Missing("account", f"user {service.user} is not in /etc/passwd"))
     home = account.home if account else "/"

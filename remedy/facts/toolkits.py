@@ -129,6 +129,7 @@ def _usual_roots(view: View, interpreter: Interpreter | None) -> Iterator[str]:
             folder = f"{_HPC_SDK}/{system}/{release}/cuda"
             yield from (f"{folder}/{name}" for name in listing(view, folder) if re.fullmatch(r"\d+\.\d+", name))
     if interpreter is not None:
+        # A conda environment is a toolkit of its own where nvcc is installed into it.
         if is_executable(view, f"{interpreter.prefix}/bin/nvcc"):
             yield interpreter.prefix
         for packages in interpreter.site_packages:

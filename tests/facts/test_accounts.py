@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from remedy.facts.accounts import Account, account_of, group_id, home_of, members
+from remedy.facts.accounts import Account, account_of, account_of_service, group_id, home_of, members
+from remedy.unit.types import SYSTEMD, Place, Service, Setting, Variable
 from tests.memory import MemoryView
 
 VIEW = MemoryView(
@@ -39,3 +40,30 @@ def test_homes_and_groups() -> None:
     assert home_of(VIEW, "llm") == "/var/lib/llm" and home_of(VIEW, "stranger") == "/"
     assert (group_id(VIEW, "video"), group_id(VIEW, "7"), group_id(VIEW, "none")) == (44, 7, None)
     assert members(VIEW, 50) == {"numeric"} and members(VIEW, 44) == {"llm", "someone"}
+
+
+def groups(*lines: str) -> tuple[Setting, ...]:
+    return tuple(Setting("Service", "SupplementaryGroups", line, Place("/x", 1), 1) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("service", "account"),
+    [
+        (Service("a.service", "loaded"), Account("root", 0, 0, "/root", (0,))),
+        (
+            Service("a.service", "loaded", user="llm", group="staff"),
+            Account("llm", 1001, 50, "/var/lib/llm", (50, 1001, 44, 105)),
+        ),
+        (
+            Service("a.service", "loaded", user="llm", settings=groups("staff 7", "none")),
+            Account("llm", 1001, 1001, "/var/lib/llm", (1001, 44, 105, 50, 7)),
+        ),
+        (Service("a.service", "loaded", user="dynamic"), None),
+        (
+            Service("a.service", "loaded", user_manager=True, environment={"USER": Variable("USER", "llm", SYSTEMD)}),
+            Account("llm", 1001, 1001, "/var/lib/llm", (1001, 44, 105)),
+        ),
+    ],
+)
+def test_account_of_a_service(service: Service, account: Account | None) -> None:
+    assert account_of_service(VIEW, service) == account
