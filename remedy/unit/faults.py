@@ -41,38 +41,35 @@ def mistakes(service: Service, launch: Launch | None, view: View) -> tuple[Fault
     return tuple(fault for fault in dict.fromkeys(found) if (fault.kind, fault.place) not in known)
 
 
-def _in_value(variable: Variable, service: Service, view: View) -> Iterator[Fault]:
+def _in_value(variable: Variable, service: Service, view: View) -> list[Fault]:
+    """The faults of one value; each says the same mend, which makes up for all of them."""
     name, value = variable.name, variable.value
     in_file = variable.source.path not in (service.fragment, *service.drop_ins)
+    found: list[tuple[str, str]] = []
     meant = value
-    if _has_reference(name, value, service):
+    if (bare := _without_quotes(name, meant)) != meant:
+        meant = bare
+        found.append(("environment-quoting", "these quotes are part of the value"))
+    if in_file and _PATHS.search(name) and (comment := re.search(r"\s+#.*$", meant, re.DOTALL)):
+        meant = meant[: comment.start()]
+        found.append(("environment-quoting", "the comment is part of the value, it needs a line of its own"))
+    if _has_reference(name, meant, service):
         meant = _expanded(name, meant, service, view)
-        which = "EnvironmentFile=" if in_file else "Environment="
-        yield _fault("environment-literal-variable", f"{name}={value}: systemd expands no $VARIABLE in {which}",
-                     variable, meant, in_file)  # fmt: skip
-    if re.match(r"~(/|$)", value) or (_LISTS.search(name) and ":~/" in value):
+        setting = "EnvironmentFile=" if in_file else "Environment="
+        found.append(("environment-literal-variable", f"systemd expands no $VARIABLE in {setting}"))
+    if re.match(r"~(/|$)", meant) or (_LISTS.search(name) and ":~/" in meant):
         home = home_of(view, service.user or "root") or "/root"
         meant = re.sub(r"(^|:)~(?=/|:|$)", lambda match: match[1] + home, meant)
-        yield _fault("environment-tilde", f"{name}={value}: systemd knows no ~, the program gets it as it is",
-                     variable, meant, in_file)  # fmt: skip
-    if (bare := _without_quotes(name, value)) != value:
-        yield _fault("environment-quoting", f"{name}={value}: these quotes are part of the value",
-                     variable, bare, in_file)  # fmt: skip
-    elif in_file and _PATHS.search(name) and (comment := re.search(r"\s+#.*$", value, re.DOTALL)):
-        yield _fault("environment-quoting", f"{name}={value}: a comment needs a line of its own, this one is part of"
-                     " the value", variable, value[: comment.start()], in_file)  # fmt: skip
-    if _PATHS.search(name) and value and _has_empty_entry(name, value):
-        entries = [entry for entry in value.rstrip(";,").split(":") if entry]
-        yield _fault("environment-empty-entry", f"{name}={value}: {_empty_entry(name)}",
-                     variable, ":".join(entries), in_file)  # fmt: skip
-
-
-def _fault(kind: str, text: str, variable: Variable, meant: str, in_file: bool) -> Fault:
-    if in_file:
-        mend = f"{variable.name}={file_value(meant, '')}"
-    else:
-        mend = f"Environment={assignment_word(variable.name, meant, 'bare', chr(34))}"
-    return Fault(kind, text, variable.source, f"write {mend}", variable.name, meant)
+        found.append(("environment-tilde", "systemd knows no ~, the program gets it as it is"))
+    if _PATHS.search(name) and value and _has_empty_entry(name, meant):
+        meant = ":".join(entry for entry in meant.rstrip(";,").split(":") if entry)
+        found.append(("environment-empty-entry", _empty_entry(name)))
+    mend = f"{name}={file_value(meant, '')}"
+    if not in_file:
+        mend = "Environment=" + assignment_word(name, meant, "bare", '"')
+    return [
+        Fault(kind, f"{name}={value}: {text}", variable.source, f"write {mend}", name, meant) for kind, text in found
+    ]
 
 
 def _has_reference(name: str, value: str, service: Service) -> bool:

@@ -44,8 +44,8 @@ def found(*lines: str, file: str = "", exec_start: str = "/venv/bin/python3") ->
          "write Environment=CUDA_HOME=/usr/local/cuda"),
         (["Environment=CUDA_HOME=/usr/local/cuda:"], "environment-empty-entry", 3,
          "write Environment=CUDA_HOME=/usr/local/cuda"),
-        (["Environment=PATH=/bin::/usr/bin"], "environment-empty-entry", 3, "write Environment=PATH=/bin:/usr/bin"),
         (["User=llm", "Environment=HF_HOME=%h/hf"], "home-specifier", 4, "write /srv/llm instead of %h"),
+        (["Environment=PATH=/bin::/usr/bin"], "environment-empty-entry", 3, "write Environment=PATH=/bin:/usr/bin"),
         (["User=llm", "WorkingDirectory=%h"], "home-specifier", 4, "write /srv/llm instead of %h"),
     ],
 )  # fmt: skip
@@ -83,6 +83,15 @@ def test_environment_file(file: str, kind: str, line: int, mend: str) -> None:
 )
 def test_nothing_wrong(lines: list[str]) -> None:
     assert found(*lines) == ()
+
+
+def test_all_that_is_wrong_with_a_value_has_one_mend() -> None:
+    faults = found("Environment=\"PATH='~/bin:$HOME/x:$PATH'\"", "User=llm")
+    assert {fault.kind for fault in faults} == {
+        "environment-quoting", "environment-literal-variable", "environment-tilde"
+    }  # fmt: skip
+    assert {fault.meant for fault in faults} == {f"/srv/llm/bin:/srv/llm/x:{USUAL}"}
+    assert {fault.variable for fault in faults} == {"PATH"}
 
 
 def test_a_script_that_sets_it_anew() -> None:
