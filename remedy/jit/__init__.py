@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 @cache
 def libraries() -> tuple[Library, ...]:
     """Every library that this folder knows, most important first: each module that defines ``LIBRARY``."""
-    import importlib
-    import pkgutil
+    from importlib import import_module
 
-    modules = (importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__))
+    from remedy.listing import module_names
+
+    modules = (import_module(f"{__name__}.{name}") for name in module_names(__path__))
     every: list[Library] = [module.LIBRARY for module in modules if hasattr(module, "LIBRARY")]
     return tuple(sorted(every, key=lambda library: library.rank))
 

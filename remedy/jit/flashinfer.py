@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from remedy.facts.types import Version
@@ -14,6 +13,7 @@ from remedy.jit.lookup import Found
 from remedy.jit.tables import Capability
 from remedy.jit.types import Context, Problem, Requirement, Resolution
 from remedy.jit.versions import at_least, between, cuda, dotted
+from remedy.value import dataclass
 from remedy.view import is_directory, is_executable, which
 
 _BASE: Final = frozenset({"nvcc", "cicc", "ptxas", "crt", "cudart-headers", "cudart-library", "curand"})

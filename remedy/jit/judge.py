@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -18,6 +17,7 @@ from remedy.jit.lookup import Found
 from remedy.jit.tables import Capability
 from remedy.jit.types import Context, Problem, Requirement
 from remedy.jit.versions import cuda, dotted
+from remedy.value import dataclass
 from remedy.view import is_directory, is_executable, which
 
 HEADERS: Final = {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, replace
 from typing import Final
 
 from remedy.facts.types import Toolkit, Version
 from remedy.jit.types import Context
+from remedy.value import dataclass, replace
 from remedy.view import is_file, which
 
 DEFAULT_ROOT: Final = "/usr/local/cuda"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import replace
 
 from remedy.jit import lookup
 from remedy.jit.types import Context
 from remedy.jit.versions import at_least, between
+from remedy.value import replace
 
 
 def version(context: Context, name: str) -> str | None:

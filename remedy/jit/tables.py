@@ -6,12 +6,12 @@ spells it without ``compute_``: ``120f``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from remedy.facts.types import Version
 from remedy.jit import versions
+from remedy.value import dataclass
 
 Capability = tuple[int, int]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from remedy.facts.types import Version
@@ -11,6 +10,7 @@ from remedy.jit.flashinfer_archs import Archs
 from remedy.jit.tables import Capability
 from remedy.jit.types import Context
 from remedy.jit.versions import at_least, cuda
+from remedy.value import dataclass
 
 VARIABLE: Final = "TORCH_CUDA_ARCH_LIST"
 
