@@ -51,22 +51,28 @@ def hold(groups: tuple[tuple[str, str], ...], before: PackagesBefore) -> None:
 
 def restore(before: PackagesBefore) -> tuple[str, ...]:
     """Put every group and link back that differs; what does not go back is returned with the command for it."""
-    left: list[str] = []
     now = {one.name: one for one in selections()}
-    for old in before.alternatives:
-        if old.name not in now or now[old.name] == old:
-            continue
-        # A manual choice is set; an automatic one follows from the priorities of what is installed.
-        arguments = ("--set", old.name, old.value) if old.status == "manual" else ("--auto", old.name)
-        with contextlib.suppress(RemedyError):
-            _run(*arguments)
+    changed = [old for old in before.alternatives if old.name in now and now[old.name] != old]
+    for old in changed:
+        _put_back(old)
     _put_links(before, frozenset(LINKS))
-    after = {one.name: one for one in selections()}
-    names = {one.name for one in before.alternatives if now.get(one.name) != one or after.get(one.name) != one}
-    for old in before.alternatives:
-        if old.name in names and old.name in after and after[old.name] != old:
-            left.append(f"alternative {old.name} was {old.value}: {_TOOL} --set {old.name} {old.value}")
-    return tuple(left)
+    after = {one.name: one.value for one in selections()} if changed else {}
+    return tuple(
+        f"alternative {old.name} was {old.value}: {_TOOL} --set {old.name} {old.value}"
+        for old in changed
+        if after.get(old.name) != old.value
+    )
+
+
+def _put_back(old: Alternative) -> None:
+    """A manual choice is set, an automatic one follows from the priorities of what is installed. Where a package that
+    others need stays, and outranks the old target, the target is what counts."""
+    with contextlib.suppress(RemedyError):
+        if old.status == "auto":
+            _run("--auto", old.name)
+            if any(one.name == old.name and one.value == old.value for one in selections()):
+                return
+        _run("--set", old.name, old.value)
 
 
 def _run(*arguments: str) -> None:

@@ -17,7 +17,6 @@ from remedy.facts.files import Files
 from remedy.facts.trust import distrusted
 
 NAME = "remedy-recover.service"
-_HEAD = "# Placed while a change is open, and removed when it has ended.\n"
 #: bootup(7): all services come after basic.target, so that none starts on a half-changed machine.
 TEXT = """\
 [Unit]
@@ -38,58 +37,69 @@ TimeoutStartSec=30min
 WantedBy=basic.target
 """
 _ETC = Path("/etc/systemd/system")
-_LIBRARIES = ("usr/local/lib/systemd/system", "usr/lib/systemd/system")
+_LIBRARIES = (Path("/usr/local/lib/systemd/system"), Path("/usr/lib/systemd/system"))
 
 
 @contextlib.contextmanager
 def open_transaction(state_dir: Path, ledger: Ledger, etc: Path | None = None) -> Iterator[None]:
     """While a transaction is open: the mark that the unit looks for, and the unit. Both stay where the work breaks off.
 
-    The ledger is the truth; the mark spares every other boot the start of an interpreter. Raises OSError.
+    The ledger is the truth; the mark spares every other boot the start of an interpreter, and names the paths that go
+    with it. Raises OSError.
     """
     if etc is None and state_dir == STATE_DIR:
         etc = _ETC
     mark = state_dir / "unfinished"
-    mark.write_text(ledger.id + "\n")
-    sync_folder(state_dir)
-    if etc is not None:
-        _place(etc)
+    placed = _placed(mark) or (_to_place(etc) if etc else ())
+    _replace(mark, "\n".join((ledger.id, *map(str, placed))) + "\n")
+    if etc and placed:
+        _place(etc, placed)
     yield
-    if etc is not None:
-        _take_away(etc)
+    for path in placed:
+        path.unlink(missing_ok=True)
+        # The folder of links, where nobody else wants anything of basic.target.
+        with contextlib.suppress(OSError):
+            path.parent.rmdir()
     mark.unlink(missing_ok=True)
     sync_folder(state_dir)
 
 
-def _wants(etc: Path) -> Path:
-    return etc / "basic.target.wants" / NAME
+def _placed(mark: Path) -> tuple[Path, ...]:
+    """What an interrupted transaction has placed."""
+    try:
+        return tuple(Path(line) for line in mark.read_text().splitlines()[1:])
+    except OSError:
+        return ()
 
 
-def _place(etc: Path) -> None:
-    unit, wants = etc / NAME, _wants(etc)
-    installed = any((Path("/") / folder / NAME).exists() for folder in _LIBRARIES)
+def _replace(mark: Path, text: str) -> None:
+    new = mark.with_name(".unfinished")
+    new.unlink(missing_ok=True)
+    write_new(new, text.encode())
+    new.rename(mark)
+    sync_folder(mark.parent)
+
+
+def _to_place(etc: Path) -> tuple[Path, ...]:
+    """The unit and its link, or the link alone where the unit is installed and not enabled. The link goes first."""
+    unit, link = etc / NAME, etc / "basic.target.wants" / NAME
+    if not etc.is_dir() or os.path.lexists(link):
+        return ()
+    if any(os.path.lexists(folder / NAME) for folder in (etc, *_LIBRARIES)):
+        return (link,)
     # A unit that would run, as root, what others can write is worse than none.
-    trusted = distrusted(Files(), sys.executable, os.geteuid()) is None
-    if installed or os.path.lexists(unit) or not etc.is_dir() or not trusted:
-        return
-    command = '"' + sys.executable.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%") + '" -I -m remedy'
-    write_new(unit, (_HEAD + TEXT.format(command=command)).encode())
-    unit.chmod(0o644)
-    wants.parent.mkdir(exist_ok=True)
-    if not os.path.lexists(wants):
-        wants.symlink_to(f"../{NAME}")
-    sync_folder(wants.parent)
+    return (link, unit) if distrusted(Files(), sys.executable, os.geteuid()) is None else ()
+
+
+def _place(etc: Path, placed: tuple[Path, ...]) -> None:
+    link, unit = placed[0], etc / NAME
+    if unit in placed and not unit.exists():
+        command = '"' + sys.executable.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%") + '" -I -m remedy'
+        write_new(unit, TEXT.format(command=command).encode())
+        unit.chmod(0o644)
+    link.parent.mkdir(exist_ok=True)
+    if not os.path.lexists(link):
+        # The name is what counts (systemd.unit(5)); the target is for whoever looks.
+        link.symlink_to(next((folder / NAME for folder in _LIBRARIES if (folder / NAME).exists()), f"../{NAME}"))
+    sync_folder(link.parent)
     sync_folder(etc)
-
-
-def _take_away(etc: Path) -> None:
-    unit, wants = etc / NAME, _wants(etc)
-    with contextlib.suppress(OSError):
-        if not unit.read_text().startswith(_HEAD):
-            return
-        wants.unlink(missing_ok=True)
-        # Not empty where others want something of basic.target.
-        with contextlib.suppress(OSError):
-            wants.parent.rmdir()
-        unit.unlink()
-        sync_folder(etc)

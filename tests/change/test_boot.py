@@ -26,7 +26,7 @@ def names(folder: Path) -> list[str]:
 def test_there_while_open_and_gone_after(etc: Path, tmp_path: Path) -> None:
     ledger = Ledger.create(tmp_path / "state", Plan("a.service", "x"))
     with boot.open_transaction(tmp_path / "state", ledger, etc):
-        assert (tmp_path / "state/unfinished").read_text() == ledger.id + "\n"
+        assert (tmp_path / "state/unfinished").read_text().startswith(ledger.id + "\n")
         assert names(etc) == ["basic.target.wants", f"basic.target.wants/{boot.NAME}", boot.NAME]
         assert (etc / "basic.target.wants" / boot.NAME).resolve() == etc / boot.NAME
         assert '\nExecStart="/usr/bin/env" -I -m remedy recover\n' in (etc / boot.NAME).read_text()
@@ -43,12 +43,17 @@ def test_both_stay_where_the_work_breaks_off_and_go_with_the_next(etc: Path, tmp
     assert names(etc) == [] and not (tmp_path / "state/unfinished").exists()
 
 
-def test_a_unit_that_was_installed_for_good_stays(etc: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_unit_that_was_installed_for_good_stays(etc: Path, tmp_path: Path, enabled: bool) -> None:
     ledger = Ledger.create(tmp_path / "state", Plan("a.service", "x"))
     (etc / boot.NAME).write_text("[Unit]\n")
+    if enabled:
+        (etc / "basic.target.wants").mkdir()
+        (etc / "basic.target.wants" / boot.NAME).symlink_to(etc / boot.NAME)
+    before = names(etc)
     with boot.open_transaction(tmp_path / "state", ledger, etc):
-        assert names(etc) == [boot.NAME]
-    assert (etc / boot.NAME).read_text() == "[Unit]\n"
+        assert names(etc) == ["basic.target.wants", f"basic.target.wants/{boot.NAME}", boot.NAME]
+    assert names(etc) == before and (etc / boot.NAME).read_text() == "[Unit]\n"
 
 
 def test_an_interpreter_that_others_can_write_is_not_run_at_boot(
