@@ -43,27 +43,18 @@ def _said_by_systemd(case: Case, cause: Cause) -> tuple[Evidence, ...]:
 
 def _with_foresight(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:
     """jit/ saw the same: confirmed. jit/ sees it alone: likely. jit/ no longer sees it: it was so at that start."""
-    foreseen = case.foreseen(cause.id)
-    fatal = tuple(item for item in foreseen if item.problem.fatal)
-    if not foreseen:
-        gone = (
-            case.resolved
-            and cause.observable
-            and claim is not None
-            and not any(item.problem.fatal for item in case.problems)
-        )
-        return _past(claim) if gone and claim is not None else claim
+    fatal = tuple(item for item in case.foreseen(cause.id) if item.problem.fatal)
+    if not fatal:
+        return _unforeseen(case, cause, claim)
     evidence = tuple(
-        Evidence("fact", text, case.places.get("", ""))
-        for item in (fatal or foreseen)[:2]
+        Evidence("fact", text, case.places.get(item.problem.variable or "", ""))
+        for item in fatal[:2]
         for text in (item.problem.text, *item.problem.facts[:2])
     )
-    libraries = tuple(dict.fromkeys(item.library for item in fatal or foreseen))
+    libraries = tuple(dict.fromkeys(item.library for item in fatal))
     if claim is not None:
-        joined = _joined(claim, evidence, claim.weight if not fatal else Weight.DECISIVE)
+        joined = _joined(claim, evidence, Weight.DECISIVE)
         return replace(joined, libraries=tuple(dict.fromkeys((*libraries, *claim.libraries))))
-    if not fatal:
-        return Claim(Weight.HINT, "possible", evidence, libraries=libraries)
     # An ambiguous line of a failed build is now explained.
     explains = case.hits(*EMPTY_ARCHS, *BUILD_FAILED)
     weight = Weight.DECISIVE if explains else Weight.NOTED
@@ -71,9 +62,13 @@ def _with_foresight(case: Case, cause: Cause, claim: Claim | None) -> Claim | No
     return Claim(weight, "likely", shown + evidence, summary=fatal[0].problem.text, libraries=libraries)
 
 
-def _past(claim: Claim) -> Claim:
-    """The log's cause is no longer there: the toolchain was mended since, and the next start decides."""
+def _unforeseen(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:
+    """jit/ was asked and does not see the cause: other problems come first, and where there are none the toolchain
+    was mended since that start."""
+    if claim is None or not (case.resolved and cause.observable):
+        return claim
+    weight = min(claim.weight, Weight.NOTED)
+    if any(item.problem.fatal for item in case.problems):
+        return replace(claim, weight=weight)
     note = Evidence("fact", "no library would meet this now: the toolchain has changed since that start")
-    return replace(
-        claim, weight=min(claim.weight, Weight.NOTED), certainty="possible", evidence=(*claim.evidence, note)
-    )
+    return replace(claim, weight=weight, certainty="possible", evidence=(*claim.evidence, note))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from remedy.causes import catalogue, claims
@@ -128,11 +129,11 @@ def _claims(case: Case) -> list[Found]:
 
 def _filled(case: Case, cause: Cause, claim: Claim) -> Claim:
     """With the words that the signatures captured put into summary and advice."""
-    words: dict[str, str] = {"unit": case.facts.unit} if case.facts.unit else {}
+    words: dict[str, str] = {}
     for hit in case.hits(*cause.signatures):
         for name, value in hit.groups.items():
             words.setdefault(name, value)
-    words.setdefault("unit", "UNIT")
+    words["unit"] = case.facts.unit or words.get("unit", "UNIT")
     return replace(
         claim,
         summary=fill(claim.summary or cause.summary, words),
@@ -140,15 +141,14 @@ def _filled(case: Case, cause: Cause, claim: Claim) -> Claim:
     )
 
 
-def fill(template: str, words: dict[str, str]) -> str:
-    """The template with its words, or what stands after ``||`` where a word is missing."""
-    full, _, plain = template.partition("||")
-    if "{" not in full:
-        return full.strip()
-    try:
-        return full.format_map(words).strip()
-    except (KeyError, ValueError, IndexError):
-        return (plain or full).strip()
+def fill(template: str, words: Mapping[str, str]) -> str:
+    """The template with its words, or what stands after ``||`` where one of them was not captured. Texts that come
+    from elsewhere may hold braces of their own: only words in braces are looked at.
+    """
+    first, _, plain = template.partition("||")
+    wanted = re.findall(r"\{(\w+)\}", first)
+    chosen = first if not plain or all(word in words for word in wanted) else plain
+    return re.sub(r"\{(\w+)\}", lambda found: words.get(found[1], found[0]), chosen).strip()
 
 
 def _finding(cause: Cause, claim: Claim, *, root: bool) -> Finding:
@@ -176,7 +176,7 @@ def _otherwise(case: Case) -> Finding:
         seen = (case.fact(f"the unit is {state}"),)
         return _finding(healthy, Claim(Weight.NOTED, "likely", seen, _UNFAILED[state], healthy.advice), root=True)
     shown = tuple(Evidence("log", line.text.strip(), line.source) for line in case.errors[:2])
-    summary = unknown.summary
+    summary, advice = unknown.summary, fill(unknown.advice, {"unit": case.facts.unit or "UNIT"})
     if shown:
         summary = f"Something fails that remedy does not know; the earliest error line is: {shown[0].text[:160]}"
-    return _finding(unknown, Claim(Weight.HINT, "possible", shown, summary, unknown.advice), root=True)
+    return _finding(unknown, Claim(Weight.HINT, "possible", shown, summary, advice), root=True)

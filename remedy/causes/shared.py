@@ -79,11 +79,11 @@ TRITON_AT_WORK: Final = (
 )
 PERMISSION: Final = (
     Signature("ermission denied", r"[Pp]ermission denied[^'\"/]{0,20}['\"]?(?P<path>[/~.][^'\",;]*[^'\",;:\s])?"),
-    Signature(": permission denied", r"(?P<path>/[^\s:'\"]+)['\"]?: permission denied"),
+    Signature(": permission denied", r"(?P<path>/[^\s:'\"]{1,300})['\"]?: permission denied"),
 )
 READ_ONLY: Final = Signature(
     "ead-only file system",
-    r"(?:(?P<path>/[^\s:'\"]+)['\"]?: )?[Rr]ead-only file system(?:[^'\"/]{0,20}['\"]?(?P<path2>/[^'\",;:\s]+))?",
+    r"(?:(?P<path>/[^\s:'\"]{1,300})['\"]?: )?[Rr]ead-only file system(?:[^'\"/]{0,20}['\"]?(?P<path2>/[^'\",;:\s]+))?",
 )
 NO_GPU: Final = (
     Signature("No CUDA GPUs are available"),

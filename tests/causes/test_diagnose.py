@@ -1,0 +1,193 @@
+"""A unit's snapshot to a diagnosis: journal, unit, systemd and jit/ together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from remedy.causes import engine
+from remedy.causes.types import Diagnosis
+from remedy.facts.types import Driver, Gpu, Interpreter, LogLine, Snapshot, Toolkit, UnitState
+from remedy.jit.types import Problem, Resolution
+from remedy.unit.types import Fault, Launch, Place, Service, Variable
+
+SM75 = "RuntimeError: FlashInfer requires GPUs with sm75 or higher"
+TOO_OLD = Problem("nvcc-too-old", "FlashInfer 0.6.8 takes nvcc 12.8 from PATH; GPU 12.0 needs 12.9")
+FAILED = UnitState(active_state="failed", result="exit-code", exec_main_code=1, exec_main_status=1, invocation="b")
+ACTIVE = UnitState(active_state="active", sub_state="running", result="success", invocation="b")
+
+SERVICE = Service(name="sglang.service", load_state="loaded", environment={})
+LAUNCH = Launch(
+    argv=("python3",),
+    interpreter="/srv/venv/bin/python3",
+    environment={"CUDA_HOME": Variable("CUDA_HOME", "/usr/local/cuda-12.8", Place("/etc/default/sglang", 3))},
+)
+
+
+def journal(*texts: str, invocation: str = "b") -> tuple[LogLine, ...]:
+    return tuple(
+        LogLine(text, realtime=1_777_716_663_000_000, identifier="sglang", pid=8812, invocation=invocation)
+        for text in texts
+    )
+
+
+def flashinfer(*problems: Problem) -> Resolution:
+    return Resolution(
+        "flashinfer",
+        "0.6.8.post1",
+        toolkit="/usr/local/cuda-12.8",
+        found_by="CUDA_HOME",
+        variable="CUDA_HOME",
+        nvcc_version=(12, 8),
+        problems=problems,
+    )
+
+
+def diagnose(
+    lines: tuple[LogLine, ...] = (),
+    state: UnitState | None = FAILED,
+    *problems: Problem,
+    service: Service = SERVICE,
+    **facts: Any,
+) -> Diagnosis:
+    snapshot = Snapshot(
+        gpus=(Gpu(0, "RTX PRO 6000", (12, 0), None, "nvidia-smi"),),
+        toolkits=(
+            Toolkit(
+                "/usr/local/cuda-12.8", "/usr/local/cuda-12.8/bin/nvcc", (12, 8), (12, 8), frozenset(), "apt", "/x"
+            ),
+        ),
+        journal=lines,
+        state=state,
+        **facts,
+    )
+    return engine.diagnose(service, LAUNCH, snapshot, [flashinfer(*problems)])
+
+
+def test_log_and_foresight_agree() -> None:
+    root = diagnose(journal(SM75), FAILED, TOO_OLD).root
+    assert (root.id, root.certainty, root.mendable, root.toolchain) == ("nvcc-too-old", "confirmed", True, True)
+    assert root.libraries == ("flashinfer",)
+    assert root.evidence[0].source == "journal 2026-05-02T10:11:03Z sglang[8812]"
+    assert any(evidence.text == TOO_OLD.text for evidence in root.evidence)
+
+
+def test_foresight_alone_is_likely() -> None:
+    root = diagnose((), UnitState(active_state="inactive"), TOO_OLD).root
+    assert (root.id, root.certainty, root.summary) == ("nvcc-too-old", "likely", TOO_OLD.text)
+
+
+def test_an_ambiguous_line_is_decided_by_foresight() -> None:
+    missing = Problem("cuda-headers-missing", "the toolkit has no curand.h")
+    root = diagnose(journal("ninja: build stopped: subcommand failed."), FAILED, missing).root
+    assert root.id == "cuda-headers-missing" and root.evidence[0].kind == "log"
+
+
+def test_a_running_unit_is_healthy_and_the_waiting_fault_named() -> None:
+    found = diagnose(journal("INFO: Application startup complete."), ACTIVE, TOO_OLD)
+    assert [(finding.id, finding.root, finding.certainty) for finding in found.findings] == [
+        ("healthy", True, "likely"),
+        ("nvcc-too-old", False, "possible"),
+    ]
+
+
+def test_active_is_no_proof_where_it_failed_after_the_start() -> None:
+    assert diagnose(journal("torch.OutOfMemoryError: CUDA out of memory."), ACTIVE).root.id == "gpu-out-of-memory"
+
+
+def test_a_harmless_problem_is_not_the_root() -> None:
+    unused = Problem("ninja-missing", "CuPy would want ninja", fatal=False)
+    assert diagnose(journal("ValueError: odd"), FAILED, unused).root.id == "unknown"
+
+
+def test_what_was_mended_since_is_only_possible() -> None:
+    root = diagnose(journal("RuntimeError: SM 12.x requires CUDA >= 12.9", SM75), FAILED).root
+    assert (root.id, root.certainty) == ("nvcc-too-old", "possible")
+    assert "changed since" in root.evidence[-1].text
+
+
+def test_an_earlier_invocation_explains_the_last() -> None:
+    lines = (
+        *journal("torch.OutOfMemoryError: CUDA out of memory.", invocation="a"),
+        *journal("[Errno 98] error while attempting to bind on address ('0.0.0.0', 30000): address already in use"),
+    )
+    found = diagnose(lines)
+    assert [finding.id for finding in found.findings] == ["gpu-out-of-memory", "port-in-use"]
+
+
+def test_an_earlier_invocation_is_history_where_the_last_says_enough() -> None:
+    lines = (*journal("CUDA out of memory", invocation="a"), *journal("ModuleNotFoundError: No module named 'sglang'"))
+    assert [finding.id for finding in diagnose(lines).findings] == ["python-package-missing"]
+
+
+@pytest.mark.parametrize(
+    ("status", "cause"),
+    [(203, "exec-failed"), (200, "working-directory-missing"), (217, "user-unknown"), (226, "sandbox-denied")],
+)
+def test_exit_statuses_of_systemd(status: int, cause: str) -> None:
+    state = UnitState(active_state="failed", result="exit-code", exec_main_code=1, exec_main_status=status)
+    root = diagnose((), state).root
+    assert root.id == cause and str(status) in root.evidence[0].text
+
+
+@pytest.mark.parametrize(
+    ("result", "cause"),
+    [("oom-kill", "oom-killed"), ("timeout", "start-timeout"), ("start-limit-hit", "start-limit-hit")],
+)
+def test_results_of_systemd(result: str, cause: str) -> None:
+    assert diagnose((), UnitState(active_state="failed", result=result)).root.id == cause
+
+
+def test_a_refused_start_is_never_the_root_of_a_known_fault() -> None:
+    found = diagnose((), UnitState(active_state="failed", result="start-limit-hit"), TOO_OLD)
+    assert [finding.id for finding in found.findings] == ["nvcc-too-old", "start-limit-hit"]
+
+
+@pytest.mark.parametrize(
+    ("service", "cause"),
+    [
+        (Service("x.service", "masked"), "unit-invalid"),
+        (Service("x.service", "bad-setting", faults=(Fault("bad-setting", "no", Place("/u", 1)),)), "unit-invalid"),
+        (
+            Service("x.service", "loaded", faults=(Fault("environment-file-missing", "no", Place("/u", 4)),)),
+            "environment-file-missing",
+        ),
+        (
+            Service("x.service", "loaded", environment={}, faults=(Fault("user-unknown", "no", Place("/u", 4)),)),
+            "user-unknown",
+        ),
+    ],
+)
+def test_faults_of_the_unit(service: Service, cause: str) -> None:
+    root = diagnose((), UnitState(active_state="failed", result="resources"), service=service).root
+    assert root.id == cause
+
+
+def test_a_literal_variable_in_the_unit_is_named_with_its_line() -> None:
+    fault = Fault("environment-literal-variable", "CUDA_HOME=$HOME/cuda is taken literally", Place("/etc/u.service", 9))
+    service = Service("x.service", "loaded", environment={}, faults=(fault,))
+    invalid = Problem("cuda-home-invalid", "CUDA_HOME is $HOME/cuda")
+    found = diagnose(journal("/bin/sh: 1: $HOME/cuda/bin/nvcc: not found"), FAILED, invalid, service=service)
+    assert found.root.id == "unit-environment"
+    assert any(evidence.source == "/etc/u.service:9" for evidence in found.root.evidence)
+    assert "cuda-home-invalid" in [finding.id for finding in found.findings]
+
+
+def test_driver_parts_that_differ() -> None:
+    root = diagnose(
+        journal("RuntimeError: No CUDA GPUs are available"),
+        FAILED,
+        driver=Driver("580.95.05", "570.133.20", None, "/proc"),
+    ).root
+    assert root.id == "driver-mismatch" and root.certainty == "likely"
+
+
+def test_nothing_known_of_a_failed_unit() -> None:
+    found = engine.diagnose(SERVICE, None, Snapshot(state=FAILED), [])
+    assert found.root.id == "unknown"
+
+
+def test_an_inactive_unit_without_faults() -> None:
+    interpreter = Interpreter("/p", "/", None, (), {})
+    assert diagnose((), UnitState(active_state="inactive"), interpreter=interpreter).root.id == "healthy"

@@ -1,0 +1,129 @@
+"""Logs and facts to a root cause: the regression reports, and the rules of ranking."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remedy.causes import catalogue, engine, facts_file
+from remedy.causes.types import Diagnosis, PartialFacts
+
+REPORTS = [json.loads(line) for line in (Path(__file__).parent / "reports.jsonl").read_text().splitlines()]
+
+
+def explain(log: str, **facts: Any) -> Diagnosis:
+    return engine.explain(log.splitlines(), facts_file.from_mapping(facts))
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: f"{report['id']}-{report['cause']}")
+def test_reports(report: dict[str, Any]) -> None:
+    found = explain(report["log"], **report["facts"])
+    accepted = {report["cause"], *report["also"]}
+    assert found.root.id in accepted, found
+    assert [finding.root for finding in found.findings] == [True] + [False] * (len(found.findings) - 1)
+    assert found.root.summary and "||" not in found.root.summary + found.root.advice
+    assert not re.search(r"\{\w+\}", found.root.summary + found.root.advice)
+
+
+def test_every_cause_has_a_report() -> None:
+    assert {report["cause"] for report in REPORTS} == {cause.id for cause in catalogue.causes()}
+
+
+def test_a_build_is_never_blamed_without_a_second_piece_of_evidence() -> None:
+    for line in (
+        "ninja: build stopped: subcommand failed.",
+        "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.",
+        "RuntimeError: Engine core initialization failed. See root cause above.",
+        "RuntimeError: FlashInfer requires GPUs with sm75 or higher",
+        "RuntimeError: Ninja build failed. Ninja output:",
+    ):
+        assert explain(line).root.id == "unknown", line
+
+
+def test_facts_and_log_together_are_confirmed() -> None:
+    root = explain("RuntimeError: FlashInfer requires GPUs with sm75 or higher", sm="12.0", nvcc="12.8").root
+    assert (root.id, root.certainty, root.libraries) == ("nvcc-too-old", "confirmed", ("flashinfer",))
+    assert {evidence.kind for evidence in root.evidence} == {"log", "fact"}
+    assert root.evidence[0].source == "log:1"
+
+
+def test_a_warning_weighs_less_than_a_failure() -> None:
+    found = explain(
+        "WARNING 01-01 00:00:00 [x.py:1] nvcc fatal   : Unsupported gpu architecture 'compute_120f'\n"
+        "ERROR 01-01 00:00:09 [x.py:1] torch.OutOfMemoryError: CUDA out of memory."
+    )
+    assert [finding.id for finding in found.findings] == ["gpu-out-of-memory", "nvcc-too-old"]
+
+
+def test_root_before_symptom() -> None:
+    found = explain(
+        "OSError: [Errno 28] No space left on device: '/root/.cache/flashinfer'\n"
+        "x.cu:1:10: fatal error: curand.h: No such file or directory\nninja: build stopped: subcommand failed."
+    )
+    assert [finding.id for finding in found.findings] == ["disk-full", "cuda-headers-missing"]
+
+
+@pytest.mark.parametrize(
+    ("log", "facts", "cause"),
+    [
+        ("nvcc fatal : Unsupported gpu architecture 'compute_120a'", {"sm": "12.0"}, "nvcc-too-old"),
+        ("nvcc fatal : Unsupported gpu architecture 'compute_70'", {"sm": "7.0"}, "nvcc-too-new"),
+        ("nvcc fatal : Unsupported gpu architecture 'compute_70'", {"sm": "9.0"}, "arch-list-wrong"),
+        ("x.so: undefined symbol: cuTensorMapEncodeTiled", {}, "driver-too-old"),
+        ("x.so: undefined symbol: _ZN3c105ErrorC2E", {}, "library-version-mismatch"),
+        ("/bin/sh: 1: /opt/cuda/bin/nvcc: not found", {}, "nvcc-not-found"),
+        ("/bin/sh: 1: /opt/cuda:/bin/nvcc: not found", {}, "cuda-home-invalid"),
+        ("libcuda.so.1: cannot open shared object file", {}, "libcuda-missing"),
+        ("libcudart.so.12: cannot open shared object file", {}, "shared-library-missing"),
+        ("kernel: Out of memory: Killed process 7 (cicc)", {}, "jit-build-out-of-memory"),
+        ("kernel: Out of memory: Killed process 7 (python3)", {}, "oom-killed"),
+    ],
+)
+def test_the_same_words_with_opposite_mends(log: str, facts: dict[str, Any], cause: str) -> None:
+    assert explain(log, **facts).root.id == cause
+
+
+@pytest.mark.parametrize(
+    "language", ["No such file or directory", "没有那个文件或目录", "Datei oder Verzeichnis nicht gefunden"]
+)
+def test_headers_are_recognised_in_any_language(language: str) -> None:
+    assert explain(f"a.cu:1:10: fatal error: cublas_v2.h: {language}").root.id == "cuda-headers-missing"
+
+
+def test_unknown_shows_the_earliest_error() -> None:
+    root = explain("INFO ok\nValueError: odd thing\nRuntimeError: later").root
+    assert root.id == "unknown" and "ValueError: odd thing" in root.summary
+
+
+def test_ready_after_trouble_is_healthy_with_what_waits() -> None:
+    found = explain("RuntimeError: Could not find nvcc\nINFO:     Application startup complete.")
+    assert [(finding.id, finding.certainty) for finding in found.findings][:2] == [
+        ("healthy", "likely"),
+        ("nvcc-not-found", "possible"),
+    ]
+
+
+def test_trouble_after_ready_is_trouble() -> None:
+    log = "INFO:     Application startup complete.\nERROR:    [Errno 98] address already in use"
+    assert explain(log).root.id == "port-in-use"
+
+
+def test_nothing_at_all() -> None:
+    assert engine.explain([]).root.id == "unknown"
+    assert engine.explain_blocks([], PartialFacts()).root.id == "unknown"
+
+
+def test_blocks_and_lines_agree() -> None:
+    for report in REPORTS[::7]:
+        facts = facts_file.from_mapping(report["facts"])
+        whole = engine.explain_blocks([report["log"].encode()], facts)
+        assert whole.root.id == engine.explain(report["log"].splitlines(), facts).root.id
+
+
+def test_secrets_in_the_environment_are_not_repeated() -> None:
+    found = explain("ninja: build stopped", env={"DB_PASSWORD": "a$HOME", "CUDA_HOME": "$HOME/cuda"}, unit="x.service")
+    assert "a$HOME" not in repr(found)
