@@ -22,7 +22,9 @@ def condensed_read(path: str, data: bytes, redact: Redact) -> bytes:
 
 
 def condensed_range(path: str, data: bytes) -> bytes:
-    """The bytes to note for a read of a part of a file: of headers one line, of programs and libraries all."""
+    """The bytes to note for a read of a part of a file: of headers and nvcc one line, of other programs all."""
+    if path.endswith("/nvcc"):
+        return _NVCC_RELEASE(data)
     return _CUDA_VERSION(data) if path.endswith(".h") else data
 
 
@@ -67,7 +69,7 @@ _BY_PATH: dict[str, Callable[[bytes], bytes]] = {
     "/etc/passwd": _without_names,
 }
 _CUDA_VERSION = _only(rb"^#define\s+CUD(?:A|ART)_VERSION\s+\d+")
+_NVCC_RELEASE = _only(rb"Cuda compilation tools, release \d+\.\d+, V\d+")
 _BY_NAME: dict[str, Callable[[bytes], bytes]] = {
     "libc.so.6": condense_libc,
-    "nvcc": _only(rb"release \d+\.\d+, V\d+"),
 }

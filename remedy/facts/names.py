@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
 
 from remedy.view import View
-
-
-@runtime_checkable
-class Ranged(Protocol):
-    """A view that can read a part of a large file."""
-
-    def read_range(self, path: str, offset: int, size: int) -> bytes:
-        """At most ``size`` bytes of a regular file from ``offset``. Raises OSError."""
-        ...
 
 
 def listing(view: View, folder: str) -> tuple[str, ...]:
@@ -40,12 +31,11 @@ def text_of(view: View, path: str) -> str:
 def range_of(view: View, path: str, offset: int, size: int) -> bytes:
     """Some bytes of a file, fewer at its end; none where they can't be read.
 
-    A view that can't read in the middle of a file reads the whole of it.
+    A view of files can do that (``read_range``); of one that can't, the whole file is read.
     """
+    read_range: Callable[[str, int, int], bytes] | None = getattr(view, "read_range", None)
     try:
-        if isinstance(view, Ranged):
-            return view.read_range(path, offset, size)
-        return view.read(path)[offset : offset + size]
+        return read_range(path, offset, size) if read_range else view.read(path)[offset : offset + size]
     except OSError:
         return b""
 

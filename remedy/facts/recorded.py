@@ -82,7 +82,7 @@ class RecordingView:
         return data
 
     def read_range(self, path: str, offset: int, size: int) -> bytes:
-        """As ``Ranged.read_range``."""
+        """As ``Files.read_range``."""
         data = range_of(self.base, path, offset, size)
         self.recording.ranges[path, offset, size] = condensed_range(path, data)
         return data
@@ -132,7 +132,7 @@ class ReplayView:
         return found
 
     def read_range(self, path: str, offset: int, size: int) -> bytes:
-        """As ``Ranged.read_range``."""
+        """As ``Files.read_range``."""
         return self.recording.ranges.get((path, offset, size), b"")
 
     def list(self, path: str) -> tuple[str, ...]:

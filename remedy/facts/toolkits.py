@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from remedy.facts.accounts import Account
-from remedy.facts.names import head_of, listing, text_of
+from remedy.facts.names import head_of, listing, range_of, text_of
 from remedy.facts.run import Runner, Running, run
 from remedy.facts.types import Interpreter, Toolkit, Version
 from remedy.value import dataclass
@@ -18,6 +18,8 @@ DEBIAN_ROOT = "/usr/lib/nvidia-cuda-toolkit"
 _HPC_SDK = "/opt/nvidia/hpc_sdk"
 _TIMEOUT = 5.0
 _NVCC_LIMIT = 128 * 1024 * 1024
+_CHUNK = 1 << 20
+_OVERLAP = 128
 _HEADER_SIZE = 64 * 1024
 _TARGETS = ("targets/x86_64-linux", "targets/sbsa-linux", "targets/aarch64-linux")
 #: Variables whose value is a toolkit's root, and those that name an nvcc.
@@ -46,7 +48,7 @@ _LIBRARIES: Mapping[str, str] = {
     "cudadevrt": "libcudadevrt.a",
     "stub": "stubs/libcuda.so",
 }
-_RELEASE = re.compile(rb"release (\d+)\.(\d+), V\d")
+_TOOLS = b"Cuda compilation tools, release "
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,14 @@ def look_up(
 
 def finish(view: View, candidates: tuple[Candidate, ...]) -> tuple[Toolkit, ...]:
     """The toolkits, once each nvcc has answered."""
-    return tuple(_toolkit(view, candidate) for candidate in candidates)
+    versions: dict[str, Version | None] = {}
+    for candidate in candidates:
+        if candidate.nvcc is not None and candidate.asked is not None:
+            real = view.realpath(candidate.nvcc)
+            if real not in versions:
+                said = parse_release(candidate.asked.result().stdout)
+                versions[real] = said or _version_inside(view, candidate.nvcc)
+    return tuple(_toolkit(view, candidate, versions) for candidate in candidates)
 
 
 def target_architectures(runner: Runner, toolkit: Toolkit, user: Account | None) -> frozenset[str]:
@@ -95,7 +104,11 @@ def target_architectures(runner: Runner, toolkit: Toolkit, user: Account | None)
 
 def parse_release(data: bytes) -> Version | None:
     """Major and minor of ``nvcc --version``, or of the same words inside nvcc itself."""
-    found = _RELEASE.search(data)
+    # bytes.find is ten times as fast as a regular expression over the twenty megabytes of an nvcc.
+    start = data.find(_TOOLS)
+    found = (
+        re.match(rb"(\d+)\.(\d+), V\d", data[start + len(_TOOLS) : start + len(_TOOLS) + 32]) if start >= 0 else None
+    )
     return (int(found[1]), int(found[2])) if found else None
 
 
@@ -141,11 +154,11 @@ def _trimmed(path: str) -> str:
     return path.rstrip("/") or "/"
 
 
-def _toolkit(view: View, candidate: Candidate) -> Toolkit:
+def _toolkit(view: View, candidate: Candidate, versions: Mapping[str, Version | None]) -> Toolkit:
     version, why = None, _why_not(view, candidate)
     if candidate.nvcc is not None and candidate.asked is not None:
+        version = versions[view.realpath(candidate.nvcc)]
         answer = candidate.asked.result()
-        version = parse_release(answer.stdout) or _version_inside(view, candidate.nvcc)
         if not answer.ok:
             why = f"{candidate.nvcc} --version: {answer.why}"
     root = candidate.root
@@ -178,13 +191,13 @@ def _why_not(view: View, candidate: Candidate) -> str | None:
 
 def _version_inside(view: View, nvcc: str) -> Version | None:
     """The version that an nvcc would print, from its own bytes: for one that may not or does not run."""
+    # Debian's /usr/bin/nvcc is a script that starts the real one.
     for path in (nvcc, f"{DEBIAN_ROOT}/bin/nvcc") if nvcc == "/usr/bin/nvcc" else (nvcc,):
-        try:
-            version = parse_release(view.read(path, _NVCC_LIMIT))
-        except OSError:
-            continue
-        if version:
-            return version
+        found = view.stat(path)
+        for offset in range(0, min(found.size, _NVCC_LIMIT) if found else 0, _CHUNK):
+            version = parse_release(range_of(view, path, offset, _CHUNK + _OVERLAP))
+            if version:
+                return version
     return None
 
 

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from remedy.facts.recorded import Recording, RecordingView, ReplayView
 from remedy.facts.run import NoRunner, Result
+from remedy.facts.snapshot_file import dump, load
 from remedy.facts.toolkits import finish, look_up, parse_cuda_version, parse_release, target_architectures
 from remedy.facts.types import Interpreter, Toolkit
 from tests.facts.answers import Answers
@@ -80,11 +82,26 @@ def test_every_nvcc_on_the_path_counts_in_its_order() -> None:
 
 def test_an_nvcc_that_may_not_run_is_read() -> None:
     view = MemoryView(
-        {"/home/x/cuda/bin/nvcc": b"\x7fELF..\0release 13.0, V13.0.88\0"}, programs=("/home/x/cuda/bin/nvcc",)
+        {"/home/x/cuda/bin/nvcc": b"\x7fELF..\0Cuda compilation tools, release 13.0, V13.0.88\0"},
+        programs=("/home/x/cuda/bin/nvcc",),
     )
     runner = Answers({("/home/x/cuda/bin/nvcc", "--version"): Result(None, why="it belongs to uid 1001")})
     (kit,) = finish(view, look_up(view, runner, {"CUDA_HOME": "/home/x/cuda"}, None, None))
     assert kit.version == (13, 0) and kit.why == "/home/x/cuda/bin/nvcc --version: it belongs to uid 1001"
+
+
+def test_an_nvcc_that_was_read_is_read_again_from_a_snapshot() -> None:
+    # The words lie across two of the parts that are read.
+    words = b"Cuda compilation tools, release 13.0, V13.0.88"
+    nvcc = b"\x7fELF" + bytes((2 << 20) - 20) + words + bytes(1 << 20)
+    recording = Recording()
+    view = RecordingView(MemoryView({"/c/bin/nvcc": nvcc}, programs=("/c/bin/nvcc",)), recording, str)
+    env = {"CUDA_HOME": "/c"}
+    (live,) = finish(view, look_up(view, NoRunner("-"), env, None, None))
+    text = dump(recording)
+    replay = ReplayView(load(text, "x"))
+    assert live.version == (13, 0) and len(text) < 10_000
+    assert finish(replay, look_up(replay, NoRunner("-"), env, None, None)) == (live,)
 
 
 def test_a_broken_nvcc() -> None:
@@ -103,7 +120,7 @@ def test_debian_s_own_toolkit() -> None:
             "/usr/include/cuda_runtime.h": "",
             "/usr/lib/x86_64-linux-gnu/libcudart.so": "",
             "/usr/lib/x86_64-linux-gnu/libcuda.so": "",
-            f"{real}/nvcc": b"\0release 11.8, V11.8.89\0",
+            f"{real}/nvcc": b"\0Cuda compilation tools, release 11.8, V11.8.89\0",
         },
         programs=("/usr/bin/nvcc", f"{real}/nvcc", f"{real}/cicc", "/usr/bin/ptxas"),
     )
