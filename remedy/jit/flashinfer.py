@@ -19,6 +19,14 @@ from remedy.view import is_directory, is_executable, which
 _BASE: Final = frozenset({"nvcc", "cicc", "ptxas", "crt", "cudart-headers", "cudart-library", "curand"})
 _TORCH_HEADERS: Final = frozenset({"cublas", "cusparse", "cusolver"})
 _LOWEST: Final = (7, 5)
+
+# Floors that hold for every GPU, newest first. nvcc 12.8 brought --compress-mode, which every build passes from 0.6.18
+# on (gen_jit_spec; flashinfer#5479). Its own CCCL 3, from 0.6.10 on, has lost what sampling.cuh uses below 12.1
+# (flashinfer#4763).
+_FLOORS: Final[tuple[tuple[str, Version, str], ...]] = (
+    ("0.6.18", (12, 8), "its builds pass --compress-mode, which needs nvcc"),
+    ("0.6.10", (12, 1), "the CCCL that it brings needs nvcc"),
+)
 _VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH", "PATH", "CC", "CXX", "MAX_JOBS", "FLASHINFER_WORKSPACE_BASE")
 
 
@@ -123,12 +131,12 @@ def _requires(case: _Case) -> Requirement:
     """What this release needs of a toolkit for the visible GPUs; nothing where it serves none of them."""
     if case.capabilities and max(case.capabilities) < _LOWEST:
         return Requirement()
-    version, floor = case.version, None
-    reasons: list[str] = []
+    version = case.version
+    floor, reason = next(((low, why) for first, low, why in _FLOORS if at_least(version, first)), (None, ""))
     for capability in case.capabilities:
-        minimum, reason = _minimum(case, capability)
-        if minimum and (floor is None or minimum > floor):
-            floor, reasons = minimum, [reason]
+        minimum, why = _minimum(case, capability)
+        if minimum and (floor is None or minimum >= floor):
+            floor, reason = minimum, why
     components = set(_BASE)
     if at_least(version, "0.4.0"):
         components.add("stub")
@@ -145,7 +153,7 @@ def _requires(case: _Case) -> Requirement:
         ninja=True,
         host_compiler=True,
         python_headers=not at_least(version, "0.4.0"),
-        reason=reasons[0] if reasons else "",
+        reason=reason,
         optional=frozenset({"cublas", "nvrtc"}) - components,
     )
 

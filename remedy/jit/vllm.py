@@ -15,9 +15,12 @@ from remedy.view import is_file, which
 def flashinfer_is_on(context: Context) -> bool:
     """Whether vLLM would use FlashInfer here.
 
-    Up to 0.31 flashinfer-cubin, else an nvcc on PATH (CUDA_HOME is not looked at); from 0.32 on flashinfer-cubin,
-    else CUDA_HOME, CUDA_PATH, PATH or /usr/local/cuda with an nvcc, and ninja on PATH.
+    From 0.11.1 to 0.31 flashinfer-cubin, else an nvcc on PATH (CUDA_HOME is not looked at; vllm#26443); from 0.32 on
+    flashinfer-cubin, else CUDA_HOME, CUDA_PATH, PATH or /usr/local/cuda with an nvcc, and ninja on PATH. Earlier
+    releases only look whether it is installed.
     """
+    if servers.surely_runs(context, "vllm", "0", "0.11.1"):
+        return True
     forced = context.env.get("VLLM_HAS_FLASHINFER_CUBIN", "0") not in ("", "0")
     if forced or servers.version(context, "flashinfer-cubin"):
         return True

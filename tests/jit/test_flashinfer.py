@@ -71,6 +71,23 @@ def test_the_gpu_decides(version: str, gpu: tuple[int, int], kit: Toolkit, torch
     assert causes(LIBRARY.resolve(version, where), fatal=True) == expected
 
 
+@pytest.mark.parametrize(
+    ("version", "nvcc", "expected"),
+    [
+        ("0.6.9", (12, 0), []),
+        ("0.6.10", (12, 0), ["nvcc-too-old"]),
+        ("0.6.17", (12, 1), []),
+        ("0.6.18", (12, 6), ["nvcc-too-old"]),
+        ("0.6.18", (12, 8), []),
+        ("0.7.4", (12, 4), ["nvcc-too-old"]),
+    ],
+)
+def test_floors_that_hold_for_every_gpu(version: str, nvcc: tuple[int, int], expected: list[str]) -> None:
+    kit = toolkit("/opt/cuda", nvcc)
+    where = machine({"CUDA_HOME": kit.root}, kit, gpu=(8, 9), python=python(version, "12.8"), gcc=(11, 4))
+    assert causes(LIBRARY.resolve(version, where)) == expected
+
+
 def test_another_major_than_torchs_is_named_but_not_fatal() -> None:
     found = LIBRARY.resolve(V, machine(OLD_PATH, OLD, gpu=(9, 0)))
     assert causes(found) == ["nvcc-torch-mismatch"]

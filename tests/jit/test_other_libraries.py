@@ -72,6 +72,7 @@ def test_tilelang(version: str, env: dict[str, str], more: dict[str, Any], root:
     ("version", "env", "cubin", "on"),
     [
         ("0.31.0", {"PATH": f"{NEW.root}/bin:{PATH}"}, None, True),
+        ("0.10.2", {"CUDA_HOME": NEW.root}, None, True),
         ("0.31.0", {"CUDA_HOME": NEW.root}, None, False),
         ("0.31.0", {"CUDA_HOME": NEW.root}, "0.6.12", True),
         ("0.32.0", {"CUDA_HOME": NEW.root}, None, True),
