@@ -84,15 +84,13 @@ def _next(outlook: Outlook, used: list[Mend]) -> Iterator[tuple[str, Mend]]:
 def _obstacle(draft: Draft, outlook: Outlook) -> str | None:
     """Why the planned service would fail as well; None where nothing is known that would stop it."""
     left = outlook.fatal()
-    if not left:
-        return None
-    refused = {refusal.name: refusal for refusal in outlook.refused}
-    for name in draft.wanted:
-        if name in refused:
-            place = f" ({refused[name].place})" if refused[name].place else ""
-            return f"{name} can't be set where it counts: {refused[name].why}{place}"
-    changed = bool(draft.wanted or draft.wishes or draft.rewrites or draft.installs or draft.moves)
-    return f"{'after these changes ' if changed else ''}{left[0].text}: no mend is known for that ({left[0].cause})"
+    effects = bool(outlook.edits or draft.installs or draft.moves)
+    if outlook.refused and (left or not effects):
+        first = outlook.refused[0]
+        return f"{first.name} can't be set where it counts: {first.why}" + (f" ({first.place})" if first.place else "")
+    if left:
+        return f"{'after these changes ' if effects else ''}{left[0].text}: no mend is known for that ({left[0].cause})"
+    return None
 
 
 def _plan(inputs: Inputs, draft: Draft, outlook: Outlook) -> Plan:
@@ -110,7 +108,7 @@ def _plan(inputs: Inputs, draft: Draft, outlook: Outlook) -> Plan:
         wanted=tuple((name, values.get(name)) for name in draft.wanted),
         rejected=draft.rejected,
         refused=outlook.refused,
-        warnings=(*draft.warnings, *_costs(inputs, draft, steps)),
+        warnings=(*draft.warnings, *_costs(draft, outlook, steps)),
     )
 
 
@@ -119,7 +117,7 @@ def _is_unit_file(path: str) -> bool:
     return "/systemd/" in path and path.endswith((".service", ".conf"))
 
 
-def _costs(inputs: Inputs, draft: Draft, steps: Iterable[Step]) -> Iterator[str]:
+def _costs(draft: Draft, outlook: Outlook, steps: Iterable[Step]) -> Iterator[str]:
     """What the restart will take longer for, and what can't be promised."""
     if draft.moves:
         count, size = len(draft.moves), sum(move.size for move in draft.moves)
@@ -127,5 +125,5 @@ def _costs(inputs: Inputs, draft: Draft, steps: Iterable[Step]) -> Iterator[str]
         yield f"{entries} will be built anew: from seconds to some minutes each"
     if all(isinstance(step, RestartUnit) for step in steps):
         yield "nothing in the present configuration explains the failure any more: only the restart is left"
-    if inputs.launch.unknown:
-        yield f"the launch could not be followed to its end: {inputs.launch.unknown}"
+    if outlook.launch.unknown:
+        yield f"the launch can't be followed to its end: {outlook.launch.unknown}"

@@ -208,3 +208,36 @@ def test_links_of_others_are_kept() -> None:
     assert isinstance(install, InstallPackages)
     assert install.hold_alternatives == (("cuda", "/usr/local/cuda-12.8"),)
     assert any("other.service uses" in warning for warning in plan.warnings)
+
+
+def test_libraries_that_find_it_keep_their_spelling() -> None:
+    bare = kit("/usr/local/cuda-13.0", (13, 0), components=WHOLE - {"curand"})
+    scene = Scene(
+        unit_text(f"Environment=PATH=/usr/local/cuda/bin:{DEFAULT_PATH}"),
+        machine(bare),
+        "cuda-headers-missing",
+        links={"/usr/local/cuda": "/usr/local/cuda-13.0"},
+    )
+    plan = make(scene.inputs())
+    assert [type(step) for step in plan.steps] == [InstallPackages, RestartUnit]
+    assert plan.wanted == ()
+
+
+def test_a_value_that_can_not_be_set_is_no_plan() -> None:
+    plan = make(replace(Scene().inputs(), writable=lambda _: False))
+    assert plan.steps == () and "can't be written" in (plan.impossible or "")
+    assert plan.refused
+
+
+def test_a_script_that_decides_is_edited_where_it_does() -> None:
+    script = "#!/bin/sh\nexport CUDA_HOME=$(find_cuda)\nexec /root/venv/bin/python3 -m sglang.launch_server\n"
+    unit = unit_text().replace("/root/venv/bin/python3 -m sglang.launch_server", "/opt/start.sh")
+    scene = Scene(unit, files={"/opt/start.sh": script}, programs=(*PROGRAMS, "/opt/start.sh"))
+    plan = make(scene.inputs())
+    assert "export CUDA_HOME=/usr/local/cuda-13.0\n" in scene.after(plan).files["/opt/start.sh"]
+    assert not any("can't be followed" in warning for warning in plan.warnings)
+
+
+def test_without_the_gpu_nothing_is_guessed() -> None:
+    plan = make(Scene(snapshot=machine(OLD, capability=None)).inputs())
+    assert plan.steps == () and "--gpu-arch" in (plan.impossible or "")

@@ -19,10 +19,20 @@ from remedy.value import replace
 # Programs of a toolkit that libraries look for by themselves.
 _PROGRAMS: Final = {"nvcc": "bin/nvcc", "ptxas": "bin/ptxas", "cuobjdump": "bin/cuobjdump", "cicc": "nvvm/bin/cicc"}
 
+# What these causes ask for can't be told without the GPU.
+_ABOUT_GPUS: Final = ("nvcc-too-old", "nvcc-too-new")
+
 
 def use_one_toolkit(task: Task) -> Draft:
-    """Choose the toolkit, install what it lacks, and point the unit's environment to it."""
+    """Choose the toolkit, install what it lacks, and point the unit's environment to it.
+
+    Where every library finds it already the environment stays: a new spelling costs FlashInfer's whole cache.
+    """
     draft, inputs = task.draft, task.inputs
+    if task.cause in _ABOUT_GPUS and not inputs.snapshot.capabilities:
+        return draft.give_up(
+            "which GPU is here is not known, so neither is the CUDA it needs: --gpu-arch 12.0 tells it"
+        )
     choice = choose(inputs, joined(task.now.resolutions))
     draft = replace(draft, rejected=(*draft.rejected, *choice.rejected)).warn(*choice.warnings)
     if choice.kit is None:
@@ -33,8 +43,10 @@ def use_one_toolkit(task: Task) -> Draft:
         draft = draft.install(kept.step).warn(*kept.warnings)
     elif choice.step:
         draft = draft.install(choice.step)
-    used = (resolution.toolkit for resolution in task.now.resolutions)
+    used = [resolution.toolkit for resolution in task.now.resolutions if resolution.toolkit]
     move = move_to(choice.kit, task.now.view, inputs.snapshot.toolkits, used)
+    if used and all(move.is_chosen(root) for root in used):
+        return draft
     return draft.want(toolkit_values(task.env, move)).want(_arch_list(task, move))
 
 
