@@ -47,6 +47,7 @@ _PREFIXES: Final = (
     r"\((?P<ident6>[\w.:-]+) pid=(?P<pid6>\d+)(?:, ip=[\w.:]+)?\) ?(?:\[repeated [^\]]*\] ?)?",
     # vLLM's logger: "ERROR 03-05 09:56:09 [core.py:1100] ", older "ERROR 03-22 09:50:04 core.py:340] "
     r"(?P<level7>DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<time7>\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) \[?[\w./-]+:\d+\] ?",
+    r"(?P<level13>DEBUG|INFO|WARNING|ERROR|CRITICAL) \[[\w./-]+:\d+\] ",
     # "[rank0]: ", "[rank0]:[W513 …] ", "rank0: "
     r"\[?rank(?P<rank8>\d+)\]?: ?",
     # glog and torch: "[W513 10:00:00.1 file.cpp:12] ", "E0305 09:56:09.123 7 file.cc:12] "

@@ -78,8 +78,16 @@ TRITON_AT_WORK: Final = (
     Signature("PTXASError", weak=True, library="triton"),
 )
 PERMISSION: Final = (
-    Signature("ermission denied", r"[Pp]ermission denied[^'\"/]{0,20}['\"]?(?P<path>[/~.][^'\",;]*[^'\",;:\s])?"),
-    Signature(": permission denied", r"(?P<path>/[^\s:'\"]{1,300})['\"]?: permission denied"),
+    *any_of(
+        "ermission denied",
+        "ermission Denied",
+        pattern=r"[Pp]ermission [Dd]enied[^'\"/]{0,20}['\"]?(?P<path>[/~.][^'\",;]*[^'\",;:\s])?",
+    ),
+    *any_of(
+        ": permission denied",
+        ": Permission denied",
+        pattern=r"['\" ](?P<path>[/.~][^\s:'\"]{0,300})['\"]?: [Pp]ermission denied(?!: ?['\"]?/)",
+    ),
 )
 READ_ONLY: Final = Signature(
     "ead-only file system",

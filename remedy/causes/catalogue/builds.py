@@ -89,15 +89,32 @@ _GAVE_UP: Final = (
 )
 
 
+# Said before a build of unknown length, or by it.
+_LONG: Final = (
+    Signature("JIT Pre-Compile session", weak=True, library="deep_gemm"),
+    Signature("cold cache", weak=True, library="flashinfer"),
+    Signature("DeepGEMM warmup:", weak=True, library="deep_gemm"),
+    Signature("nvcc ", r"^\[\d+/\d+\] \S*nvcc ", weak=True),
+    *any_of(
+        "long time",
+        "minutes",
+        " mins",
+        pattern=r"(?i)(?:jit|compil|kernel).{0,120}(?:may|can|will|might|typically) .{0,20}(?:long time|minutes|mins)",
+        weak=True,
+    ),
+)
+
+
 def _cold(case: Case) -> Claim | None:
-    building = case.hits(*_BUILDING)
-    gave_up = case.hits(*_GAVE_UP)
+    building, gave_up, long = case.hits(*_BUILDING, *_LONG), case.hits(*_GAVE_UP), case.hits(*_LONG)
     if case.has(*BUILD_FAILED):
         return None
     if building and gave_up:
         return claim_from(building[-2:] + gave_up[:2], certainty="likely", weight=Weight.DECISIVE)
+    if long and not case.errors:
+        return claim_from(long[-2:], certainty="possible", weight=Weight.NOTED)
     if building and not case.errors:
-        return claim_from(building[-2:], certainty="possible", weight=Weight.NOTED)
+        return claim_from(building[-2:], certainty="possible", weight=Weight.HINT)
     return _nothing_wrong(case)
 
 
@@ -193,7 +210,7 @@ CAUSES: Final = (
         summary="Kernels are being compiled for the first time; something gave up waiting for it.",
         advice="`remedy fix {unit}` builds them ahead of the start and raises TimeoutStartSec=.",
         judge=_cold,
-        signatures=(*_BUILDING, *_GAVE_UP, *BUILD_FAILED, *JIT_AT_WORK, NVCC_RUN),
+        signatures=(*_BUILDING, *_LONG, *_GAVE_UP, *BUILD_FAILED, *JIT_AT_WORK, NVCC_RUN),
         page=Page(
             meaning="The toolchain is right and at work. After an upgrade, or with an empty cache, the first start "
             "compiles dozens of kernels, and that takes from minutes to an hour.",

@@ -23,6 +23,7 @@ from remedy.causes.shared import (
     UNSUPPORTED_PTX,
     UNSUPPORTED_PTX_CODE,
 )
+from remedy.causes.types import Evidence
 
 # --- nvcc-not-found -----------------------------------------------------------------------------------------------
 
@@ -104,6 +105,8 @@ _BUNDLED: Final = any_of(
     r"|no instance|not a template)|has no member.*|Error limit reached",
     weak=True,
 )
+# FlashInfer 0.6.12 and later use libcu++ of CCCL 3; without the copy it ships, CUDA 12's own is too old for them.
+_NEWER_API: Final = Signature("qualified name is not allowed", weak=True, library="flashinfer")
 _BUNDLED_WANT: Final = (12, 3)
 _OLD_PTX_ISA: Final = Signature(
     "Unsupported .version",
@@ -125,10 +128,10 @@ def _too_old(case: Case) -> Claim | None:
         found = part(case)
         if found is not None:
             return found
-    return _foreseen_or_facts(case)
+    return _failed_build(case)
 
 
-def _aged(case: Case) -> tuple:  # type: ignore[type-arg]
+def _aged(case: Case) -> tuple[Evidence, ...]:
     text = rules.nvcc_too_old(case.facts, flashinfer=True)
     return (case.fact(text, "nvcc"),) if text else ()
 
@@ -184,6 +187,10 @@ def _old_for_sources(case: Case) -> Claim | None:
         return claim_from(headers, (case.fact(f"nvcc is {rules.dotted(nvcc)}", "nvcc"),))
     if nvcc_isa(case):
         return claim_from(case.hits(_OLD_PTX_ISA), (case.fact("that is the ISA of the toolkit's own ptxas", "nvcc"),))
+    newer_api = case.hits(_NEWER_API)
+    if newer_api and nvcc and nvcc < (13, 0):
+        text = f"nvcc {rules.dotted(nvcc)} brings a libcu++ that is older than these sources"
+        return claim_from(newer_api, (case.fact(text, "nvcc"),), certainty="likely")
     bundled = case.hits(*_BUNDLED)
     if bundled and nvcc and nvcc < _BUNDLED_WANT:
         text = f"nvcc {rules.dotted(nvcc)} is older than the headers that the library ships"
@@ -194,10 +201,18 @@ def _old_for_sources(case: Case) -> Claim | None:
     return None
 
 
-def _foreseen_or_facts(case: Case) -> Claim | None:
+def _failed_build(case: Case) -> Claim | None:
     """Ambiguous build failures, decided by what the facts show."""
-    aged = _aged(case)
-    failed = case.hits(*BUILD_FAILED)
+    failed, aged = case.hits(*BUILD_FAILED), _aged(case)
+    nvcc = reading.nvcc_version(case)
+    if (
+        failed
+        and not aged
+        and nvcc
+        and nvcc < (12, 0)
+        and any(hit.library == "flashinfer" for hit in case.hits(*JIT_AT_WORK))
+    ):
+        aged = (case.fact(f"nvcc is {rules.dotted(nvcc)}; FlashInfer's sources are for CUDA 12 and later", "nvcc"),)
     return claim_from(failed, aged, certainty="likely") if aged and failed else None
 
 
@@ -303,6 +318,7 @@ CAUSES: Final = (
         signatures=(
             *_TOO_OLD,
             _NEWER_HEADER,
+            _NEWER_API,
             *_BUNDLED,
             _OLD_PTX_ISA,
             *EMPTY_ARCHS,
@@ -312,6 +328,7 @@ CAUSES: Final = (
             NVCC_RELEASE,
             *BUILD_FAILED,
             *TRITON_AT_WORK,
+            *JIT_AT_WORK,
         ),
         observable=True,
         page=Page(
