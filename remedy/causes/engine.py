@@ -101,9 +101,7 @@ def _is_up(case: Case, found: list[Found]) -> bool:
     """
     if case.state is not None and case.state.active_state != "active":
         return False
-    if case.state is None and any(
-        cause.id == "jit-cold-start" and claim.weight > Weight.HINT for cause, claim in found
-    ):
+    if case.state is None and any(cause.although_up and claim.weight > Weight.HINT for cause, claim in found):
         # A log is pasted because something in it is not well; a start that took long is.
         return False
     failing = [claim for _, claim in found if claim.weight is Weight.DECISIVE and claim.last_line > 0]

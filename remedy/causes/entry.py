@@ -123,4 +123,5 @@ class Cause:
     load_states: tuple[str, ...] = ()
     observable: bool = False
     consequence: bool = False
+    although_up: bool = False
     mend: MendKind | None = None
