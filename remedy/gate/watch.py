@@ -18,9 +18,11 @@ from remedy.gate.types import Expectation, Progress, State, Verdict
 
 # Lines kept for the diagnosis of a failed start: the first, where the root cause stands, and the last.
 _FIRST, _LAST = 2000, 4000
-# Seconds after the deciding state change in which the process's last lines still arrive: journald tells its
-# readers of new entries at most every 250 ms (journal-file.c, post_change_timer).
-_TRICKLE = 0.35
+# Seconds between two looks into the journal's files while a start is watched: journald's own wake-ups are up to
+# 250 ms late, and a verdict is promised within 100 ms of the line that decides it.
+_GLANCE = 0.05
+# Seconds after the deciding event in which the failed process's last lines are still on their way to the journal.
+_TRICKLE = 0.06
 _HEALTH_RETRY = 0.25
 # Without a ready line to wait for, the address itself has to be asked now and then.
 _BLIND_RETRY = 2.0
@@ -62,6 +64,7 @@ class Watch:
         self._restarts = self.before.n_restarts
         self._last_life = self._begin
         self._last_cpu = 0
+        self._sampled = self._begin
         self._stopped: str | None = None
 
     def __enter__(self) -> Watch:
@@ -92,9 +95,7 @@ class Watch:
         with selectors.DefaultSelector() as selector:
             selector.register(self.bus, selectors.EVENT_READ, "bus")
             selector.register(self.probe, selectors.EVENT_READ, "probe")
-            fd = self.journal.fileno()
-            if fd is not None:
-                selector.register(fd, selectors.EVENT_READ, "journal")
+            selector.register(self.journal, selectors.EVENT_READ, "journal")
             # What happened between making the watch and now has already been signalled.
             verdict = self._on_bus()
             while verdict is None:
@@ -106,11 +107,10 @@ class Watch:
         if self._stopped is not None:
             return self._verdict("undecided", self._stopped, "stopped")
         if "journal" in events:
-            verdict = self._on_journal(report)
-            if self.journal.fileno() is None:
-                selector.unregister(next(k.fd for k in list(selector.get_map().values()) if k.data == "journal"))
-            if verdict is not None:
-                return verdict
+            self.journal.woken()
+        verdict = self._on_journal(report)
+        if verdict is not None:
+            return verdict
         if "bus" in events and self.bus.drain():
             verdict = self._on_bus()
             if verdict is not None:
@@ -123,7 +123,7 @@ class Watch:
 
     def _wait(self) -> float:
         now = time.monotonic()
-        times = [self._begin + self.expect.timeout, now + _HANG_SAMPLE]
+        times = [self._begin + self.expect.timeout, now + _GLANCE]
         times += [at for at in (self._settle_at, self._probe_at) if at is not None]
         return max(0.0, min(times) - now)
 
@@ -284,8 +284,9 @@ class Watch:
 
     def _hung(self, now: float) -> Verdict | None:
         patience = max(_SHORTEST_HANG, 2 * (self.expect.expected or 0.0))
-        if not self._running or now - self._last_life < _HANG_SAMPLE:
+        if not self._running or now - max(self._last_life, self._sampled) < _HANG_SAMPLE:
             return None
+        self._sampled = now
         cpu = self.bus.properties().cpu_usage_ns
         if cpu - self._last_cpu > _IDLE_SHARE * 1e9 * _HANG_SAMPLE:
             self._last_life = now
@@ -298,16 +299,11 @@ class Watch:
     # --- the end
 
     def _failure(self, reason: str, decided_by: str) -> Verdict:
-        fd = self.journal.fileno()
         until = time.monotonic() + _TRICKLE
-        while fd is not None and (left := until - time.monotonic()) > 0:
-            with selectors.DefaultSelector() as selector:
-                selector.register(fd, selectors.EVENT_READ)
-                if not selector.select(left):
-                    break
+        while (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, 0.01))
             for _ in self._lines():
                 pass
-            fd = self.journal.fileno()
         return self._verdict("failed", reason, decided_by)
 
     def _verdict(self, state: State, reason: str, decided_by: str) -> Verdict:

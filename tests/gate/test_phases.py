@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from remedy.gate.journal import read_line
+from remedy.gate.journal import read_entry
 from remedy.gate.phases import progress_of
 
 
@@ -29,15 +29,11 @@ def test_a_line_that_tells_nothing() -> None:
 
 
 def test_journal_lines() -> None:
-    line = read_line(
-        b'{"MESSAGE":"hello","_PID":"7","_SYSTEMD_INVOCATION_ID":"ab","__REALTIME_TIMESTAMP":"12",'
-        b'"SYSLOG_IDENTIFIER":"python3"}'
-    )
-    assert line is not None
+    own = {"_SYSTEMD_INVOCATION_ID": "ab", "__REALTIME_TIMESTAMP": 12, "SYSLOG_IDENTIFIER": "python3", "_PID": 7}
+    line, second = read_entry({"MESSAGE": "hello\nthere", **own})
     assert (line.text, line.pid, line.invocation, line.realtime, line.from_manager) == ("hello", 7, "ab", 12, False)
-    manager = read_line(b'{"MESSAGE":"Started.","_PID":"1","UNIT":"x.service","INVOCATION_ID":"cd"}')
-    assert manager is not None and manager.from_manager and manager.invocation == "cd"
-    raw = read_line(b'{"MESSAGE":[27,91,51,49,109,104,105],"_PID":"7"}')
-    assert raw is not None and raw.text == "\x1b[31mhi"
-    assert read_line(b"not json") is None
-    assert read_line(b'{"MESSAGE":null}') is None
+    assert second.text == "there"
+    (manager,) = read_entry({"MESSAGE": "Started.", "_PID": 1, "UNIT": "x.service", "INVOCATION_ID": "cd"})
+    assert manager.from_manager and manager.invocation == "cd"
+    (raw,) = read_entry({"MESSAGE": b"\x1b[31mhi\xff", "_PID": 7})
+    assert raw.text == "\x1b[31mhi\ufffd"
