@@ -103,8 +103,9 @@ class Cause:
     signatures do. ``statuses`` are systemd's own exit statuses for it (systemd.exec(5), process exit codes),
     ``results`` the unit's Result= values, ``faults`` the kinds of unit/'s faults, ``load_states`` the LoadState=
     values that name it by themselves. ``observable`` causes are those that jit/ would foresee while they last;
-    a ``consequence`` never weighs more than NOTED, for whatever else is there explains more. ``mend`` is the kind of
-    mend that plan/ makes for it, None where ``handling`` is not mend.
+    a ``consequence`` never weighs more than NOTED, for whatever else is there explains more; one that holds
+    ``although_up`` is no less the answer to a pasted log in which the service came up in the end. ``mend`` is the kind
+    of mend that plan/ makes for it, None where ``handling`` is not mend.
     """
 
     id: str

@@ -210,6 +210,7 @@ CAUSES: Final = (
         summary="Kernels are being compiled for the first time; something gave up waiting for it.",
         advice="`remedy fix {unit}` builds them ahead of the start and raises TimeoutStartSec=.",
         judge=_cold,
+        although_up=True,
         signatures=(*_BUILDING, *_LONG, *_GAVE_UP, *BUILD_FAILED, *JIT_AT_WORK, NVCC_RUN),
         page=Page(
             meaning="The toolchain is right and at work. After an upgrade, or with an empty cache, the first start "

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from remedy.causes import reading, rules
-from remedy.causes.case import Case, LibraryProblem, claim_from, weigh
+from remedy.causes.case import Case, claim_from, weigh
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     BUILD_FAILED,
     CUDA_FLOOR,
     EMPTY_ARCHS,
-    INSUFFICIENT_DRIVER,
     JIT_AT_WORK,
     NINJA_127,
     NVCC_MISSING,
@@ -20,8 +19,6 @@ from remedy.causes.shared import (
     SHELL_NOT_FOUND,
     TRITON_AT_WORK,
     UNSUPPORTED_ARCH,
-    UNSUPPORTED_PTX,
-    UNSUPPORTED_PTX_CODE,
 )
 from remedy.causes.types import Evidence
 
@@ -216,57 +213,6 @@ def _failed_build(case: Case) -> Claim | None:
     return claim_from(failed, aged, certainty="likely") if aged and failed else None
 
 
-# --- nvcc-too-new -------------------------------------------------------------------------------------------------
-
-
-def _too_new(case: Case) -> Claim | None:
-    dropped = rules.nvcc_dropped_gpu(case.facts)
-    facts = (case.fact(dropped, "nvcc"),) if dropped else ()
-    hits = tuple(hit for hit in case.hits(UNSUPPORTED_ARCH) if reading.target(hit, case) == "new")
-    if hits:
-        return claim_from(hits, facts)
-    if facts and case.has(*BUILD_FAILED):
-        return claim_from(case.hits(*BUILD_FAILED), facts, certainty="likely")
-    return _newer_than_driver(case)
-
-
-def _newer_than_driver(case: Case) -> Claim | None:
-    """Built here by a compiler that the driver is too old for. Where torch's own CUDA is as much too new for the
-    driver, a wheel's library may be what failed, and the driver alone is at fault."""
-    hits = case.hits(UNSUPPORTED_PTX, UNSUPPORTED_PTX_CODE)
-    if case.has(*JIT_AT_WORK):
-        hits += case.hits(INSUFFICIENT_DRIVER)
-    newer = rules.nvcc_newer_than_driver(case.facts)
-    if not (hits and newer) or rules.torch_newer_than_driver(case.facts):
-        return None
-    return claim_from(hits + case.hits(*JIT_AT_WORK)[:1], (case.fact(newer, "nvcc"),))
-
-
-# --- nvcc-torch-mismatch ------------------------------------------------------------------------------------------
-
-_MISMATCH: Final = Signature(
-    "The detected CUDA version",
-    r"The detected CUDA version \((?P<nvcc>[\d.]+|%s)\) mismatches(?:.*PyTorch"
-    r" ?\((?P<torch>[\d.]+)\))?(?:.*'(?P<nvcc2>[\d.]+)', '(?P<torch2>[\d.]+)')?",
-    library="torch",
-)
-
-
-def _mismatch(case: Case) -> Claim | None:
-    differ = rules.majors_differ(case.facts)
-    facts = (case.fact(differ, "nvcc"),) if differ else ()
-    hits = case.hits(_MISMATCH)
-    if hits:
-        return claim_from(hits, facts)
-    failed = case.hits(*BUILD_FAILED)
-    return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED) if failed and facts else None
-
-
-def foreseen(problems: tuple[LibraryProblem, ...]) -> str:
-    """The text of the first problem that jit/ foresees."""
-    return problems[0].problem.text if problems else ""
-
-
 CAUSES: Final = (
     Cause(
         id="nvcc-not-found",
@@ -352,65 +298,6 @@ CAUSES: Final = (
                 "ptxas --help of 11.8 to 13.5, the targets each release knows",
                 "DeepGEMM 2.1 to 2.8, jit/compiler.hpp",
             ),
-        ),
-    ),
-    Cause(
-        id="nvcc-torch-mismatch",
-        title="nvcc's CUDA major is not torch's",
-        handling="mend",
-        mend="toolkit",
-        toolchain=True,
-        rank=45,
-        summary="nvcc is of CUDA {nvcc}, torch was built for {torch}: extensions of one don't fit the other.||nvcc's "
-        "CUDA major differs from the one torch was built with, so extensions can't be built.",
-        advice="`remedy fix {unit}` brings a toolkit of torch's CUDA release.",
-        judge=_mismatch,
-        signatures=(_MISMATCH, *BUILD_FAILED),
-        observable=True,
-        page=Page(
-            meaning="A torch extension links torch's CUDA runtime and is compiled against the toolkit's headers. With "
-            "CUDA 12 on one side and 13 on the other the two don't fit, and torch refuses to build.",
-            origin="`pip install -U torch` changed the CUDA major (2.11 went to 13.0) while the system's toolkit "
-            "stayed, or the other way round.",
-            recognised="`The detected CUDA version (12.8) mismatches the version that was used to compile PyTorch "
-            "(13.0)`. From torch 2.8 the message is an unformatted tuple with the numbers at its end. A *minor* "
-            "difference is only a warning and harmless.",
-            mending="A toolkit of torch's major, best the same minor; CUDA_HOME and PATH pointed to it.",
-            avoid="Don't downgrade torch to fit an old compiler, unless the driver can't run the newer CUDA either.",
-            sources=("torch 2.6 to 2.14, utils/cpp_extension.py, _check_cuda_version",),
-        ),
-    ),
-    Cause(
-        id="nvcc-too-new",
-        title="the nvcc found no longer knows this GPU, or builds what the driver can't load",
-        handling="mend",
-        mend="toolkit",
-        toolchain=True,
-        rank=43,
-        summary="The nvcc that is found no longer builds for this GPU, or builds what this driver can't load.",
-        advice="`remedy fix {unit}` points the unit to an older toolkit that serves GPU and driver.",
-        judge=_too_new,
-        signatures=(
-            UNSUPPORTED_ARCH,
-            *BUILD_FAILED,
-            UNSUPPORTED_PTX,
-            UNSUPPORTED_PTX_CODE,
-            INSUFFICIENT_DRIVER,
-            *JIT_AT_WORK,
-        ),
-        observable=True,
-        page=Page(
-            meaning="CUDA 13 dropped every GPU below compute capability 7.5: Pascal (GTX 10, P40, P100) and Volta "
-            "(V100). And what a compiler of a newer major builds needs a driver of that major: 580 for CUDA 13.",
-            origin="A toolkit upgrade on an older machine, or /usr/local/cuda moved to the newest release by a "
-            "package.",
-            recognised="The same words as for a compiler that is too old, `Unsupported gpu architecture "
-            "'compute_70'`, with the opposite mend: the number tells. Or `PTX was compiled with an unsupported "
-            "toolchain` from a module of a JIT cache. From a library of a wheel the same line means driver-too-old.",
-            mending="The newest toolkit that still knows the GPU (12.9 for Volta and Pascal) or that the driver can "
-            "load.",
-            avoid="Upgrading the driver doesn't bring back a GPU that the compiler dropped.",
-            sources=("CUDA 13.0 release notes, dropped architectures", "nvcc --list-gpu-arch of 13.0, 13.2, 13.5"),
         ),
     ),
 )
