@@ -17,6 +17,7 @@ from pathlib import Path
 
 from remedy.change.interrupts import Interrupted, Interrupts
 from remedy.change.packages import FORMAT, Installed, base, parse
+from remedy.change.service import booted
 from remedy.errors import Refused, RemedyError
 from remedy.facts.run import PATH, Programs, Result, run
 
@@ -71,7 +72,10 @@ def parse_status(line: str) -> tuple[str, float | None] | None:
 def environment() -> dict[str, str]:
     """What apt and dpkg are started with: nothing of ours but the proxies."""
     proxies = {name: os.environ[name] for name in _PROXIES if name in os.environ}
-    return {"PATH": PATH, "LC_ALL": "C.UTF-8", "HOME": "/root", **proxies, **_SILENCE}
+    # While the machine boots, the message bus takes connections that it answers only much later: apt, which asks logind
+    # to hold back a shutdown, would wait for a service that waits for us.
+    bus = {} if booted() else {"DBUS_SYSTEM_BUS_ADDRESS": "disabled:"}
+    return {"PATH": PATH, "LC_ALL": "C.UTF-8", "HOME": "/root", **proxies, **_SILENCE, **bus}
 
 
 def installed() -> dict[str, Installed]:
@@ -260,13 +264,13 @@ def repair(log: Path, names: list[str], report: Progress) -> None:
 
 
 def _force_remove(names: list[str]) -> list[str]:
-    return ["/usr/bin/dpkg", "--purge", "--force-remove-reinstreq", *map(base, names)] if names else []
+    return ["/usr/bin/dpkg", "--purge", "--force-remove-reinstreq", "--", *map(base, names)] if names else []
 
 
 def mark_automatic(names: list[str]) -> None:
     """Restore apt's mark on packages that were installed as somebody's dependency."""
     if names:
-        _must(["apt-mark", "auto", *map(base, names)])
+        _must(["apt-mark", "auto", "--", *map(base, names)])
 
 
 def _must(argv: list[str]) -> Result:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 
 from remedy.change.paths import Folder, as_root, folder_of, lstat_at
@@ -96,20 +97,15 @@ def _missing(before: CacheBefore, folder: Folder, name: str) -> tuple[str, ...]:
 
 def forget(before: CacheBefore) -> tuple[str, ...]:
     """Delete what was moved aside; what can't be deleted is reported with the command for it."""
+    beside = os.path.join(os.path.dirname(before.path), before.aside)
     try:
         with folder_of(before.path) as (folder, _):
             _remove(folder, before.aside)
-            if lstat_at(folder, before.aside) is None:
-                return ()
     except FileNotFoundError:
-        return ()
+        pass
     except OSError as error:
-        return (f"{_beside(before)} could not be deleted ({error.strerror}): rm -r {_beside(before)}",)
-    return (f"{_beside(before)} could not be deleted: rm -r {_beside(before)}",)
-
-
-def _beside(before: CacheBefore) -> str:
-    return os.path.join(os.path.dirname(before.path), before.aside)
+        return (f"{beside} could not be deleted ({error.strerror}): rm -r {shlex.quote(beside)}",)
+    return ()
 
 
 def _remove(folder: Folder, name: str) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import shlex
 import stat
 import struct
 from pathlib import Path
@@ -121,7 +122,7 @@ def _metadata(folder: Folder, name: str, path: str) -> tuple[os.stat_result, tup
     fd = os.open(name, _READ, dir_fd=folder.fd)
     try:
         if _flags(fd) & _FROZEN:
-            raise Refused(f"{path} is immutable or append-only (lsattr {path})", hint=f"chattr -i -a {path}")
+            raise Refused(f"{path} is immutable or append-only (lsattr {path})", hint=f"chattr -i -a {shlex.quote(path)}")
         names = [one for one in os.listxattr(fd) if one not in _COMPUTED]
         return os.fstat(fd), tuple((one, os.getxattr(fd, one)) for one in sorted(names))
     finally:
@@ -216,12 +217,13 @@ def conflict(edit: FileEdit, before: FileBefore, backups: Path) -> tuple[str, ..
 
 
 def _conflict(edit: FileEdit, before: FileBefore, backups: Path) -> str:
+    path = shlex.quote(edit.path)
     if before.backup is None:
-        return f"{edit.path} was changed by someone else since; if it is not wanted: rm {edit.path}"
+        return f"{edit.path} was changed by someone else since; if it is not wanted: rm {path}"
     return (
         f"{edit.path} was changed by someone else since and is left alone; the version from before: "
-        f"cp {backups / before.backup} {edit.path} && chmod {before.mode:o} {edit.path} && "
-        f"chown {before.uid}:{before.gid} {edit.path} && systemctl daemon-reload"
+        f"cp {shlex.quote(str(backups / before.backup))} {path} && chmod {before.mode:o} {path} && "
+        f"chown {before.uid}:{before.gid} {path} && systemctl daemon-reload"
     )
 
 

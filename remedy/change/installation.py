@@ -22,7 +22,7 @@ def look(step: InstallPackages, backups: Path) -> PackagesBefore:
         raise Refused(
             f"dpkg has an installation that was broken off: {first}", hint="dpkg --configure -a, then dpkg --audit"
         )
-    actions = apt.simulate(["--no-remove", "install", *step.requested])
+    actions = apt.simulate(["--no-remove", "install", "--", *step.requested])
     _same_as_shown(step, actions)
     state = apt.installed()
     names = {action.name for action in actions}
@@ -65,7 +65,7 @@ def _same_as_shown(step: InstallPackages, actions: tuple[apt.Action, ...]) -> No
 def do(step: InstallPackages, before: PackagesBefore, log: Path, report: Report, interrupts: Interrupts | None) -> None:
     """Install, and keep the links that the plan holds. Raises RemedyError."""
     if before.touched:
-        apt.apt_get(["--no-remove", "install", *step.requested], log, report, interrupts)
+        apt.apt_get(["--no-remove", "install", "--", *step.requested], log, report, interrupts)
     alternatives.hold(step.hold_alternatives, before)
 
 
@@ -96,11 +96,11 @@ def _purge(plan: packages.Undo, log: Path, report: Report) -> tuple[str, ...]:
     if not names:
         return ()
     try:
-        actions = apt.simulate(["purge", *names])
+        actions = apt.simulate(["purge", "--", *names])
         others = sorted({packages.base(action.name) for action in actions} - set(names))
         if others:
             return (f"purging {', '.join(names)} would also change {', '.join(others)}: decide by hand",)
-        apt.apt_get(["purge", *names], log, report)
+        apt.apt_get(["purge", "--", *names], log, report)
     except RemedyError as error:
         return (f"{error.message}: apt-get purge {' '.join(names)}",)
     return ()
@@ -116,7 +116,7 @@ def _go_back(plan: packages.Undo, before: PackagesBefore, log: Path, report: Rep
     if not wanted:
         return ()
     try:
-        apt.apt_get(["--allow-downgrades", "--allow-change-held-packages", "install", *wanted], log, report)
+        apt.apt_get(["--allow-downgrades", "--allow-change-held-packages", "install", "--", *wanted], log, report)
     except RemedyError as error:
         return (f"{error.message}: apt-get install --allow-downgrades {' '.join(wanted)}",)
     return ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -79,7 +80,7 @@ def remove(before: ToolkitBefore) -> tuple[str, ...]:
     for path in (_partial(root), _wheels_folder(root), *(() if before.existed else (root,))):
         shutil.rmtree(path, ignore_errors=True)
         if os.path.lexists(path):
-            return (f"{path} could not be deleted: rm -r {path}",)
+            return (f"{path} could not be deleted: rm -r {shlex.quote(str(path))}",)
     return ()
 
 
