@@ -8,18 +8,21 @@ import posixpath
 import stat as st
 from collections.abc import Callable
 
+from remedy.facts.follow import Lead, lead_of, may_read
 from remedy.view import READ_LIMIT, Kind, Stat
 
 #: As many symlinks in one lookup as the kernel follows: path_resolution(7).
 MAX_LINKS = 40
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 class Files:
     """A directory of this machine as a ``View``; ``root`` is what the paths of the view start at.
 
-    Symlinks stay inside ``root``. FIFOs, sockets and devices are never opened. What stat, lstat and list said is
-    remembered for the life of the instance: take a new one to see changes.
+    Symlinks stay inside ``root``. FIFOs, sockets and devices are never opened. As root, what another user's folder or
+    link leads to is read only where that user could read it too. What stat, lstat and list said is remembered for the
+    life of the instance: take a new one to see changes.
     """
 
     def __init__(self, root: str = "/") -> None:
@@ -28,6 +31,8 @@ class Files:
         self._lstats: dict[str, Stat | None] = {}
         self._lists: dict[str, tuple[str, ...]] = {}
         self._links: dict[str, str | None] = {}
+        self._trusted: dict[str, bool] = {}
+        self._privileged = os.geteuid() == 0
 
     def read(self, path: str, limit: int = READ_LIMIT) -> bytes:
         """The bytes of a regular file; OSError as ``View.read`` says."""
@@ -41,8 +46,12 @@ class Files:
         """The sorted names in a directory. Raises OSError."""
         found = self._lists.get(path)
         if found is None:
-            found = tuple(sorted(os.listdir(self._host(path))))
-            self._lists[path] = found
+            handle = os.open(self._host(path), _FLAGS | os.O_DIRECTORY)
+            try:
+                self._check(handle, path)
+                found = self._lists[path] = tuple(sorted(os.listdir(handle)))
+            finally:
+                os.close(handle)
         return found
 
     def stat(self, path: str) -> Stat | None:
@@ -72,25 +81,46 @@ class Files:
         host = self._host(path)
         _must_be_regular(os.stat(host, follow_symlinks=not self._root).st_mode, path)
         # The file may have been exchanged since: O_NONBLOCK keeps a FIFO from blocking until fstat has told.
-        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | (os.O_NOFOLLOW if self._root else 0)
-        handle = os.open(host, flags)
+        handle = os.open(host, _FLAGS | (os.O_NOFOLLOW if self._root else 0))
         try:
             opened = os.fstat(handle)
             _must_be_regular(opened.st_mode, path)
+            self._check(handle, path)
             if limit is not None and opened.st_size > limit:
                 raise _too_long(path, limit)
             if offset:
                 os.lseek(handle, offset, os.SEEK_SET)
-            # Files of /proc and /sys have no true size: read until the end.
+            # Files of /proc and /sys have no true size: read until the end. A buffer that is much too large costs
+            # more than the read of a small file.
+            chunk = opened.st_size + 1 if opened.st_size else _CHUNK
             parts: list[bytes] = []
-            while size > 0 and (part := os.read(handle, min(size, _CHUNK))):
+            while size > 0 and (part := os.read(handle, min(size, chunk))):
                 parts.append(part)
                 size -= len(part)
             if limit is not None and size <= 0:
                 raise _too_long(path, limit)
-            return b"".join(parts)
+            return parts[0] if len(parts) == 1 else b"".join(parts)
         finally:
             os.close(handle)
+
+    def _check(self, handle: int, path: str) -> None:
+        """Raise PermissionError where, as root, we were led to what the one who led us there may not read."""
+        if not self._privileged:
+            return
+        lead = self._lead(path)
+        if lead is not None and not may_read(handle, lead, self._root):
+            raise PermissionError(errno.EACCES, f"uid {lead.uid} leads to what it may not read", path)
+
+    def _lead(self, path: str) -> Lead | None:
+        """Most files lie beside others, in folders that only root can change: then the last step alone counts."""
+        folder = posixpath.dirname(path)
+        if folder not in self._trusted:
+            self._trusted[folder] = lead_of(folder, self.lstat, self.readlink) is None
+        if self._trusted[folder]:
+            last = self.lstat(path)
+            if last is not None and last.uid == 0 and last.kind != "symlink":
+                return None
+        return lead_of(path, self.lstat, self.readlink)
 
     def _host(self, path: str) -> str:
         """Where a path of the view lies on this machine; raises OSError where a symlink loops."""
