@@ -40,8 +40,9 @@ class LibraryProblem:
 @dataclass(frozen=True, slots=True)
 class Case:
     """Everything known. ``found`` maps each signature to its hits in log order; ``lines`` counts the log's lines;
-    ``errors`` are its first error-like lines, ``ready`` the last line that says the service is up. ``resolved`` says
-    that jit/ was asked, so that no problem means none; ``load_state`` and ``environment_known`` are the unit's."""
+    ``errors`` are its first error-like lines, ``ready`` the last line that says the service is up, ``died`` the last
+    that tells of its end. ``resolved`` says that jit/ was asked, so that no problem means none; ``load_state`` and
+    ``environment_known`` are the unit's."""
 
     facts: PartialFacts = field(default_factory=PartialFacts)
     found: Mapping[Signature, tuple[Hit, ...]] = field(default_factory=dict)
@@ -52,11 +53,17 @@ class Case:
     errors: tuple[Line, ...] = ()
     last: Line | None = None
     ready: Line | None = None
+    died: Line | None = None
     #: Where a fact stands, by its field name or variable: ``{"CUDA_HOME": "/etc/default/sglang:3"}``.
     places: Mapping[str, str] = field(default_factory=dict)
     resolved: bool = False
     load_state: str = "loaded"
     environment_known: bool = True
+
+    @property
+    def came_up(self) -> bool:
+        """Whether the log ends with a service that is up."""
+        return self.ready is not None and (self.died is None or self.died.number < self.ready.number)
 
     def hits(self, *signatures: Signature) -> tuple[Hit, ...]:
         """All hits of these signatures, in log order."""

@@ -58,6 +58,7 @@ def with_log(case: Case, scan: Scan, journal: Sequence[LogLine]) -> Case:
         errors=tuple(_placed(line, journal) for line in scan.errors),
         last=_placed(scan.last, journal) if scan.last else None,
         ready=_placed(scan.ready, journal) if scan.ready else None,
+        died=_placed(scan.died, journal) if scan.died else None,
     )
 
 

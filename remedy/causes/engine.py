@@ -80,6 +80,7 @@ def _case_of(scan: Scan, facts: PartialFacts | None) -> Case:
         errors=tuple(scan.errors),
         last=scan.last,
         ready=scan.ready,
+        died=scan.died,
     )
 
 
@@ -106,7 +107,7 @@ def _is_up(case: Case, found: list[Found]) -> bool:
         return False
     failing = [claim for _, claim in found if claim.weight is Weight.DECISIVE and claim.last_line > 0]
     if case.ready is not None:
-        return all(claim.last_line < case.ready.number for claim in failing)
+        return case.came_up and all(claim.last_line < case.ready.number for claim in failing)
     return case.state is not None and not failing
 
 
@@ -172,7 +173,7 @@ def _otherwise(case: Case) -> Finding:
     """Nothing claimed the case: it is well, or it is something that remedy does not know."""
     healthy, unknown = catalogue.by_id("healthy"), catalogue.by_id("unknown")
     state = case.state.active_state if case.state else ""
-    if case.ready is not None and state in ("", "active", "activating", "reloading"):
+    if case.ready is not None and case.came_up and state in ("", "active", "activating", "reloading"):
         seen = (Evidence("log", case.ready.text.strip(), case.ready.source),)
         return _finding(healthy, Claim(Weight.NOTED, "likely", seen, healthy.summary, healthy.advice), root=True)
     if state in _UNFAILED:

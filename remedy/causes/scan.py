@@ -57,6 +57,18 @@ READY: Final = (
     "server is listening on http",
     "Uvicorn running on http",
 )
+# The end of a process, whatever its reason.
+DIED: Final = (
+    "Main process exited",
+    "Failed with result",
+    "core dumped",
+    "Segmentation fault",
+    "terminate called",
+    "ngine core initialization failed",
+    "EngineDeadError",
+    "fatal signal",
+    "sigquit from a child",
+)
 
 
 @dataclass(slots=True)
@@ -68,6 +80,7 @@ class Scan:
     lines: int = 0
     last: Line | None = None
     ready: Line | None = None
+    died: Line | None = None
 
     def add(self, signature: Signature, hit: Hit) -> None:
         """Keep a hit: all of the first ones, then a window on the last."""
@@ -103,7 +116,7 @@ class Scanner:
         self._by_anchor: dict[str, list[Signature]] = {}
         for signature in dict.fromkeys(signatures):
             self._by_anchor.setdefault(signature.anchor, []).append(signature)
-        self._words = (*self._by_anchor, *_ERROR_WORDS, *READY)
+        self._words = (*self._by_anchor, *_ERROR_WORDS, *READY, *DIED)
         # A shape has no digits, so one that may stand for a word with digits can't be called empty.
         bare = (word.encode().translate(None, _DIGITS) for word in self._words if any(map(str.isdigit, word)))
         self._undecided = tuple(dict.fromkeys(bare))
@@ -211,9 +224,11 @@ class Scanner:
         return any_hit
 
     def _note(self, line: Line) -> None:
-        """Remember the first error-like lines, and the latest ready line."""
+        """Remember the first error-like lines, the latest coming up and the latest end."""
         if any(word in line.text for word in READY):
             self._result.ready = line
+        if any(word in line.text for word in DIED):
+            self._result.died = line
         if len(self._result.errors) >= KEPT_ERRORS or line.quiet or _compiled(_NO_ERROR).search(line.text):
             return
         if any(word in line.text for word in _ERROR_WORDS):
