@@ -18,6 +18,7 @@ from tests.jit.toolchains import Roots
 
 pytestmark = pytest.mark.machine
 
+# The last release of each way to look and the first of the next.
 VERSIONS = (
     "0.2.5",
     "0.2.6.post1",
@@ -25,17 +26,16 @@ VERSIONS = (
     "0.4.0",
     "0.4.1",
     "0.5.3",
-    "0.6.4",
     "0.6.6",
     "0.6.7.post3",
     "0.6.8.post1",
-    "0.6.11",
     "0.6.11.post1",
-    "0.6.12",
+    "0.6.18",
     "0.7.0.post1",
     "0.7.1",
 )
-
+RECORDS = ("0.2.6.post1", "0.3.1", "0.4.0", "0.6.8.post1", "0.6.11", "0.6.11.post1", "0.7.1")
+OPTIONS = ("0.2.6.post1", "0.4.1", "0.6.8.post1", "0.6.17", "0.6.18", "0.7.0.post1", "0.7.1")
 LISTS = (None, "12.0", "12.0f", "9.0a 12.0f", "8.9", "12.1", "12.0,9.0", "12.0 ", "12.0+PTX", "nonsense", "")
 GPUS: tuple[tuple[tuple[int, int], ...], ...] = (
     ((12, 0), (12, 0)),
@@ -137,6 +137,25 @@ def _compare_archs(case: Any, archs: dict[str, Any]) -> list[str]:
     return []
 
 
-def test_the_files_are_the_libraries_own() -> None:
-    folder = store.source("flashinfer-python", "0.6.8.post1")
-    assert (Path(folder) / "flashinfer/compilation_context.py").is_file()
+@pytest.mark.parametrize("version", RECORDS)
+def test_an_old_build_record_is_kept_where_the_model_says_so(version: str, roots: Roots, tmp_path: Path) -> None:
+    ninja = tmp_path / "bin/ninja"
+    ninja.parent.mkdir()
+    ninja.write_text("#!/bin/sh\n")
+    ninja.chmod(0o755)
+    path = f"{ninja.parent}:{{system}}"
+    env = roots.filled({"PATH": path, "CUDA_HOME": "{new}", "FLASHINFER_WORKSPACE_BASE": str(tmp_path)})
+    source = store.source("flashinfer-python", version)
+    (answer,) = store.ask("probe_record.py", source, [{"env": env, "version": version}])
+    assert flashinfer_cache.keeps_records(version) is answer["kept"]
+    machine = toolchains.context(roots, env, flashinfer_python=version)
+    folder = flashinfer.LIBRARY.resolve(version, machine).cache
+    assert answer["record"] == f"{folder}/probe/build.ninja"
+
+
+@pytest.mark.parametrize("version", OPTIONS)
+def test_the_option_that_needs_nvcc_12_8_is_passed_where_the_model_says_so(version: str, roots: Roots) -> None:
+    passed = "--compress-mode" in (store.source("flashinfer-python", version) / "flashinfer/jit/core.py").read_text()
+    machine = toolchains.context(roots, roots.filled({"PATH": "{new}/bin:{system}"}), ((8, 9),))
+    minimum = flashinfer.LIBRARY.resolve(version, machine).requires.nvcc_minimum
+    assert passed is (minimum == (12, 8))

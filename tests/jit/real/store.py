@@ -55,6 +55,11 @@ def python() -> Path:
     return venv / "bin/python"
 
 
+def installed() -> Path:
+    """Where the pinned requirements themselves are installed."""
+    return next((python().parent.parent / "lib").glob("python*/site-packages"))
+
+
 def source(distribution: str, version: str) -> Path:
     """The Python files of one release, unpacked."""
     folder = ROOT / "src" / f"{distribution}-{version}"
