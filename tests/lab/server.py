@@ -96,9 +96,9 @@ def load_weights(seconds: float) -> None:
 def load_flashinfer(module: str) -> None:
     """Build and load one of FlashInfer's modules, as the first forward pass does."""
     if module == "sampling":
-        from flashinfer.jit.sampling import gen_sampling_module as generate  # type: ignore[import-not-found]
+        from flashinfer.jit.sampling import gen_sampling_module as generate
     else:
-        from flashinfer.jit.page import gen_page_module as generate  # type: ignore[import-not-found]
+        from flashinfer.jit.page import gen_page_module as generate
     generate().build_and_load()
 
 
@@ -154,7 +154,7 @@ def start(options: argparse.Namespace) -> None:
     if options.module != "none":
         # Servers import FlashInfer at once and build its modules after the weights: its warning comes minutes
         # before the error that it leads to.
-        import flashinfer.jit  # type: ignore[import-not-found]  # noqa: F401
+        import flashinfer.jit  # noqa: F401
     load_weights(options.load_seconds)
     if options.module != "none":
         load_flashinfer(options.module)

@@ -12,6 +12,7 @@ from tests.lab.hooks import driver_stub
 
 HOOKS = Path(__file__).parent / "hooks"
 FATAL = "nvcc fatal   : "
+UNSUPPORTED = FATAL + "Unsupported gpu architecture "
 
 
 def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -27,9 +28,9 @@ def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         (
             ["-gencode=arch=compute_120f,code=sm_120f", "-c", "x.cu"],
             1,
-            FATAL + "Unsupported gpu architecture 'compute_120f'",
+            UNSUPPORTED + "'compute_120f'",
         ),
-        (["-arch=sm_103a", "-c", "x.cu"], 1, FATAL + "Unsupported gpu architecture 'sm_103a'"),
+        (["-arch=sm_103a", "-c", "x.cu"], 1, UNSUPPORTED + "'sm_103a'"),
         (["-gencode=arch=compute_120a,code=sm_120a", "-c", "x.cu"], 1, "does not compile"),
         ([], 1, FATAL + "No input files specified"),
     ],
@@ -62,8 +63,8 @@ def test_nvidia_smi(query: str, formats: str, first: str) -> None:
 
 
 def test_driver_stub_covers_versioned_names() -> None:
-    header = "#define cuMemAlloc cuMemAlloc_v2\nCUresult CUDAAPI cuInit(unsigned int Flags);\nCUresult CUDAAPI cuMemAlloc(void);\n"
-    source = driver_stub.source(header, 100)
+    functions = "CUresult CUDAAPI cuInit(unsigned int Flags);\nCUresult CUDAAPI cuMemAlloc(void);\n"
+    source = driver_stub.source("#define cuMemAlloc cuMemAlloc_v2\n" + functions, 100)
     assert "int cuInit(void) { return 100; }" in source
     assert "int cuMemAlloc_v2(void) { return 100; }" in source
     assert "int cuDriverGetVersion(int *version) { *version = 13000; return 0; }" in source

@@ -27,7 +27,7 @@ def log_of_this_start(machine: Machine, unit: str) -> str:
 
 
 def start(machine: Machine, unit: str, ready: str) -> tuple[bool, str]:
-    """Start a unit; whether it came to its ready line, and its log."""
+    """Start a unit; whether it came to the line `ready` (else it ended, or time was up), and its log."""
     machine.exec(["systemctl", "start", unit])
     deadline = time.monotonic() + START
     while time.monotonic() < deadline:
@@ -71,10 +71,10 @@ def test_the_story(fresh_machine: Machine) -> None:
 
 
 def test_vllm_takes_its_toolkit_from_the_environment_file(machine: Machine) -> None:
-    healthy, log = start(machine, "vllm-qwen.service", "Application startup complete.")
-    assert not healthy
+    # It restarts for ever (Restart=on-failure): the first failure is what is waited for.
+    failed, log = start(machine, "vllm-qwen.service", "Engine core initialization failed")
+    assert failed, log
     assert "SM 12.x requires CUDA >= 12.9" in log
-    assert "Engine core initialization failed" in log
     machine.exec(["systemctl", "stop", "vllm-qwen.service"])
 
 
@@ -108,7 +108,7 @@ def test_commands_and_files(machine: Machine) -> None:
     assert machine.exec(["stat", "-c", "%a %U:%G", "/srv/new/file"]).stdout == "640 llm:llm\n"
     with pytest.raises(FileNotFoundError):
         machine.read("/srv/none")
-    with pytest.raises(MachineError, match="exit status 3\n.*why"):
+    with pytest.raises(MachineError, match=r"exit status 3\nwhy"):
         machine.exec("echo why; exit 3")
 
 
