@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from remedy.causes import catalogue, claims
+from remedy.causes import catalogue, claims, harvest
 from remedy.causes.case import Case, by_signatures
 from remedy.causes.entry import Cause, Claim, Weight
 from remedy.causes.scan import Scan, Scanner
@@ -67,15 +67,19 @@ def _with_journal(case: Case, journal: Sequence[LogLine]) -> Case:
 
 
 def scanner() -> Scanner:
-    """A scanner for the signatures of all causes."""
-    return Scanner(signature for cause in catalogue.causes() for signature in cause.signatures)
+    """A scanner for the signatures of all causes, and for the facts that a log may hold."""
+    of_causes = (signature for cause in catalogue.causes() for signature in cause.signatures)
+    return Scanner((*of_causes, *harvest.SIGNATURES))
 
 
 def _case_of(scan: Scan, facts: PartialFacts | None) -> Case:
     """A case from a log and facts alone."""
+    found = {signature: tuple(hits) for signature, hits in scan.found.items()}
+    known, places = harvest.completed(facts or PartialFacts(), found)
     return Case(
-        facts=facts or PartialFacts(),
-        found={signature: tuple(hits) for signature, hits in scan.found.items()},
+        facts=known,
+        found=found,
+        places=places,
         lines=scan.lines,
         errors=tuple(scan.errors),
         last=scan.last,

@@ -7,7 +7,7 @@ from typing import Literal
 
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit
-from remedy.causes.shared import NINJA_127, NVCC_MISSING, NVCC_RELEASE, NVCC_RUN, SHELL_NOT_FOUND
+from remedy.causes.shared import EMPTY_ARCHS, NINJA_127, NVCC_MISSING, NVCC_RELEASE, NVCC_RUN, SHELL_NOT_FOUND
 from remedy.facts.types import Version
 from remedy.jit import tables
 
@@ -54,6 +54,14 @@ def target(hit: Hit, case: Case) -> Reading:
     if sm and sm[0] != cc[0]:
         return "list"
     return "old"
+
+
+def lists_read(case: Case) -> tuple[str, ...]:
+    """The variables that may have emptied FlashInfer's set of targets: up to 0.3.0, whose line says ``sm75+``, torch's
+    list is read; later versions read their own only."""
+    if any("sm75+" in hit.line.text for hit in case.hits(*EMPTY_ARCHS)):
+        return ("TORCH_CUDA_ARCH_LIST",)
+    return ("FLASHINFER_CUDA_ARCH_LIST",)
 
 
 def missing_programs(case: Case) -> tuple[Hit, ...]:

@@ -154,12 +154,14 @@ def _floor(case: Case) -> Claim | None:
 def _empty_set(case: Case) -> Claim | None:
     """FlashInfer's sm75 line says only that no target was found; the facts say why."""
     hits = case.hits(*EMPTY_ARCHS)
-    facts = case.facts
-    if not hits or (facts.sm and facts.sm < (7, 5)) or any(case.variable(name) for name in rules.ARCH_LISTS):
+    facts, lists = case.facts, reading.lists_read(case)
+    if not hits or "TORCH_CUDA_ARCH_LIST" in lists or (facts.sm and facts.sm < (7, 5)):
         return None
     aged = _aged(case)
     if aged:
         return claim_from(hits, aged)
+    if any(case.variable(name) for name in lists):
+        return None
     wanted = {int(part) for hit in hits for part in hit.groups.get("majors", "").split(",") if part.strip()}
     if rules.nvcc_serves(facts, flashinfer=True) or (wanted and facts.sm and facts.sm[0] not in wanted):
         return None

@@ -20,7 +20,7 @@ from remedy.causes.shared import (
     UNDEFINED_VALUE,
     UNSUPPORTED_ARCH,
 )
-from remedy.causes.types import Evidence
+from remedy.causes.types import Certainty, Evidence
 from remedy.jit import tables
 
 # --- arch-list-wrong ----------------------------------------------------------------------------------------------
@@ -38,10 +38,10 @@ _GENCODE: Final = Signature("gencode", r"-gencode[= ]arch=compute_(?P<arch>\d+[a
 _REQUIRES_TARGET: Final = Signature("requires .target", r"requires \.target (?P<target>sm_\w+)")
 
 
-def _listed(case: Case) -> tuple[Evidence, ...]:
+def _listed(case: Case, names: tuple[str, ...] = rules.ARCH_LISTS) -> tuple[Evidence, ...]:
     """What is wrong with the lists in the environment."""
     found = []
-    for name in rules.ARCH_LISTS:
+    for name in names:
         value = case.variable(name)
         fault = rules.arch_list_fault(name, value, case.facts) if value else None
         if fault:
@@ -59,7 +59,7 @@ def _arch_list(case: Case) -> Claim | None:
         return claim_from(case.hits(_MALFORMED), listed)
     empty = case.hits(*EMPTY_ARCHS)
     if empty and not case.has(CUDA_FLOOR):
-        return _empty_with_list(case, empty, listed)
+        return _empty_with_list(case, empty)
     if case.has(NO_KERNEL_IMAGE):
         return _image_of_cache(case, listed)
     failed = case.hits(*BUILD_FAILED)
@@ -76,18 +76,23 @@ def _without_suffix(case: Case) -> tuple[Hit, ...]:
     )
 
 
-def _empty_with_list(case: Case, empty: tuple[Hit, ...], listed: tuple[Evidence, ...]) -> Claim | None:
+def _empty_with_list(case: Case, empty: tuple[Hit, ...]) -> Claim | None:
     """No target was left, and a list is set: the list is what emptied it, unless the compiler is too old as well."""
-    if listed:
-        return claim_from(empty, listed, weight=Weight.DECISIVE)
-    preset = [name for name in rules.ARCH_LISTS if case.variable(name)]
-    if preset and not rules.nvcc_too_old(case.facts, flashinfer=True):
-        text = f"{preset[0]}={case.variable(preset[0])} replaces detection"
-        return claim_from(empty, (case.fact(text, preset[0]),), certainty="likely", weight=Weight.DECISIVE)
-    if rules.nvcc_serves(case.facts, flashinfer=True) and (case.facts.sm or (0, 0)) >= (7, 5):
+    names = reading.lists_read(case)
+    torch = "TORCH_CUDA_ARCH_LIST" in names
+    if not torch and rules.nvcc_too_old(case.facts, flashinfer=True):
+        return None
+    preset = [name for name in names if case.variable(name)]
+    facts = _listed(case, names)
+    if not facts and preset:
+        facts = (case.fact(f"{preset[0]}={case.variable(preset[0])} replaces detection", preset[0]),)
+    if not facts and rules.nvcc_serves(case.facts, flashinfer=True) and (case.facts.sm or (0, 0)) >= (7, 5):
         text = "nvcc is new enough for this GPU, so a list of architectures must have emptied the targets"
-        return claim_from(empty, (case.fact(text, "nvcc"),), certainty="likely", weight=Weight.DECISIVE)
-    return None
+        facts = (case.fact(text, "nvcc"),)
+    if not facts:
+        return None
+    certainty: Certainty = "confirmed" if _listed(case, names) else "likely"
+    return claim_from(empty, facts, certainty=certainty, weight=Weight.DECISIVE)
 
 
 def _image_of_cache(case: Case, listed: tuple[Evidence, ...]) -> Claim | None:
