@@ -19,7 +19,7 @@ import json, sys, time
 from dataclasses import asdict, replace
 from remedy.facts.collect import collect
 from remedy.facts.files import Files
-from remedy.facts.last_start import last_good_start
+from remedy.facts.starts import last_good_start
 from remedy.facts.manager import live_manager
 from remedy.facts.recorded import Recording, RecordingRunner, RecordingView, ReplayRunner, ReplayView
 from remedy.facts.run import Programs

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from remedy.facts.accounts import Account
-from remedy.facts.last_start import last_good_start
 from remedy.facts.run import Done, NoRunner, Result, Running
+from remedy.facts.starts import last_good_start
 from tests.facts.test_journal import about, entry
 
 SECOND = 1_000_000
