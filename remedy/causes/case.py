@@ -56,6 +56,8 @@ class Case:
     died: Line | None = None
     #: Where a fact stands, by its field name or variable: ``{"CUDA_HOME": "/etc/default/sglang:3"}``.
     places: Mapping[str, str] = field(default_factory=dict)
+    #: The unit's own sandbox settings, by name, with their places.
+    sandbox: Mapping[str, Evidence] = field(default_factory=dict)
     resolved: bool = False
     load_state: str = "loaded"
     environment_known: bool = True

@@ -9,12 +9,28 @@ from remedy.causes.case import Case, Hit, LibraryProblem
 from remedy.causes.facts_file import dotted_version
 from remedy.causes.lines import Line
 from remedy.causes.scan import Scan
-from remedy.causes.types import PartialFacts
+from remedy.causes.types import Evidence, PartialFacts
 from remedy.facts.types import LogLine, Snapshot, UnitState, Version
 from remedy.jit.types import Resolution
 from remedy.unit.types import Launch, Service
 from remedy.value import replace
 
+#: Settings that can keep a service from a file, a device or a system call (systemd.exec(5), Sandboxing).
+_SANDBOX: Final = (
+    "ProtectHome",
+    "ProtectSystem",
+    "PrivateTmp",
+    "PrivateDevices",
+    "DeviceAllow",
+    "DevicePolicy",
+    "ReadOnlyPaths",
+    "InaccessiblePaths",
+    "NoExecPaths",
+    "DynamicUser",
+    "MemoryDenyWriteExecute",
+    "SystemCallFilter",
+    "RestrictAddressFamilies",
+)
 #: Variables whose place is worth showing.
 _PLACED: Final = ("PATH", "HOME", "CC", "CXX")
 
@@ -27,6 +43,7 @@ def case_of(service: Service, launch: Launch | None, snapshot: Snapshot, resolut
         faults=service.faults,
         state=snapshot.state,
         places=_places(service, launch),
+        sandbox=_sandbox(service),
         resolved=bool(resolutions),
         load_state=service.load_state,
         environment_known=service.environment is not None,
@@ -80,6 +97,15 @@ def _utc(realtime: int) -> str:
     from datetime import datetime, timezone
 
     return datetime.fromtimestamp(realtime / 1e6, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _sandbox(service: Service) -> dict[str, Evidence]:
+    found = {name: service.value("Service", name) for name in _SANDBOX}
+    return {
+        name: Evidence("fact", f"{name}={setting.value}", str(setting.place))
+        for name, setting in found.items()
+        if setting and setting.value.lower() not in ("no", "false", "0", "off")
+    }
 
 
 def _places(service: Service, launch: Launch | None) -> dict[str, str]:

@@ -176,7 +176,9 @@ def _finding(cause: Cause, claim: Claim, *, root: bool) -> Finding:
 def _otherwise(case: Case) -> Finding:
     """Nothing claimed the case: it is well, or it is something that remedy does not know."""
     healthy, unknown = catalogue.by_id("healthy"), catalogue.by_id("unknown")
-    state = case.state.active_state if case.state else ""
+    # A service that systemd restarts again and again is "activating", and its result tells that it fails.
+    failing = case.state is not None and case.state.result not in ("", "success")
+    state = "failed" if failing else case.state.active_state if case.state else ""
     if case.ready is not None and case.came_up and state in ("", "active", "activating", "reloading"):
         seen = (Evidence("log", case.ready.text.strip(), case.ready.source),)
         return _finding(healthy, Claim(Weight.NOTED, "likely", seen, healthy.summary, healthy.advice), root=True)

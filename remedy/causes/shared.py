@@ -48,6 +48,14 @@ NVCC_MISSING: Final = (
     # distutils quotes the command, and a quoted CUDA_HOME within it
     Signature("nvcc", r"(?:execute|command) [\"']?(?P<program>\S*nvcc)[\"']?(?:\"|')?(?: failed)?: No such file"),
 )
+# A program that is looked for on PATH, and is not there.
+NOT_ON_PATH: Final = any_of(
+    "No such file or directory: '",
+    "not found",
+    pattern=r"No such file or directory: '(?P<missing>ninja|nvcc|which|gcc|g\+\+|c\+\+|cc)'"
+    r"|sh: (?:line )?(?:\d+: )?(?P<missing2>ninja|nvcc|gcc|g\+\+|c\+\+|cc|python\d?): (?:command )?not found",
+    weak=True,
+)
 NINJA_127: Final = any_of(
     "exit", "code=", pattern=r"(?:exit(?:ed)? (?:status|with status|code)[: ]+|code=)127\b", weak=True
 )

@@ -10,7 +10,7 @@ from remedy.causes import engine
 from remedy.causes.types import Diagnosis
 from remedy.facts.types import Driver, Gpu, Interpreter, LogLine, Snapshot, Toolkit, UnitState
 from remedy.jit.types import Problem, Resolution
-from remedy.unit.types import Fault, Launch, Place, Service, Variable
+from remedy.unit.types import Fault, Launch, Place, Service, Setting, Variable
 
 SM75 = "RuntimeError: FlashInfer requires GPUs with sm75 or higher"
 TOO_OLD = Problem("nvcc-too-old", "FlashInfer 0.6.8 takes nvcc 12.8 from PATH; GPU 12.0 needs 12.9")
@@ -191,3 +191,19 @@ def test_nothing_known_of_a_failed_unit() -> None:
 def test_an_inactive_unit_without_faults() -> None:
     interpreter = Interpreter("/p", "/", None, (), {})
     assert diagnose((), UnitState(active_state="inactive"), interpreter=interpreter).root.id == "healthy"
+
+
+def test_a_unit_in_a_restart_loop_is_not_starting_well() -> None:
+    looping = UnitState(active_state="activating", sub_state="auto-restart", result="exit-code")
+    assert diagnose((), looping).root.id == "unknown"
+    assert diagnose((), UnitState(active_state="activating", sub_state="start", result="success")).root.id == "healthy"
+
+
+def test_the_sandbox_setting_behind_a_refusal_is_named() -> None:
+    setting = Setting("Service", "ProtectHome", "yes", Place("/etc/systemd/system/x.service", 7), 7)
+    service = Service("x.service", "loaded", environment={}, settings=(setting,))
+    root = diagnose(journal("PermissionError: [Errno 13] Permission denied: '/home/a/models'"), service=service).root
+    assert (root.id, root.certainty) == ("sandbox-denied", "confirmed")
+    assert root.evidence[-1].text == "ProtectHome=yes" and root.evidence[-1].source.endswith("x.service:7")
+    root = diagnose(journal("PermissionError: [Errno 13] Permission denied: '/root/.triton'"), service=service).root
+    assert root.id == "jit-cache-unwritable" and root.evidence[-1].text == "ProtectHome=yes"

@@ -6,7 +6,7 @@ from typing import Final
 
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from
-from remedy.causes.catalogue.rights import denied_path
+from remedy.causes.catalogue.rights import behind, denied_path
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
 from remedy.causes.shared import (
     PERMISSION,
@@ -101,7 +101,7 @@ def _unwritable(case: Case) -> Claim | None:
     refused = tuple(hit for hit in case.hits(*PERMISSION, READ_ONLY) if _is_cache(hit))
     hits = refused + case.hits(_NO_NAME, _NO_HOME, _NO_CACHE)
     if hits:
-        return claim_from(hits)
+        return claim_from(hits, behind(case, denied_path(hits[0]), hits[0].line.text))
     missing = tuple(hit for hit in case.hits(_NO_PARENT) if rules.is_jit_cache(hit.groups["path"]))
     return claim_from(missing, certainty="likely") if missing else None
 

@@ -8,6 +8,7 @@ from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
 from remedy.causes.shared import BUILD_FAILED, NVCC_RUN, PERMISSION, READ_ONLY, TIMED_OUT
+from remedy.causes.types import Evidence
 
 _NAMESPACE: Final = Signature("226/NAMESPACE")
 _DIRECTORY_STEP: Final = Signature(
@@ -40,14 +41,32 @@ def not_a_cache(hit: Hit) -> bool:
     return not rules.is_jit_cache(path) if path else not rules.speaks_of_kernels(text)
 
 
+def behind(case: Case, path: str, text: str) -> tuple[Evidence, ...]:
+    """The unit's sandbox settings that can be behind a refusal of this path, or of what the line is about."""
+    names: tuple[str, ...] = ("InaccessiblePaths", "ReadOnlyPaths", "DynamicUser")
+    if path.startswith(("/home", "/root", "/run/user")):
+        names = ("ProtectHome", "ProtectSystem", *names)
+    elif path.startswith("/dev"):
+        names = ("PrivateDevices", "DevicePolicy", "DeviceAllow")
+    elif path.startswith(("/tmp", "/var/tmp")):
+        names = ("PrivateTmp", *names)
+    elif path:
+        names = ("ProtectSystem", *names)
+    else:
+        names = ("SystemCallFilter", "MemoryDenyWriteExecute", "RestrictAddressFamilies")
+    if "ead-only" in text:
+        names = ("ProtectSystem", *(name for name in names if name != "ProtectSystem"))
+    return tuple(case.sandbox[name] for name in names if name in case.sandbox)
+
+
 def _sandbox(case: Case) -> Claim | None:
     certain = case.hits(_NAMESPACE, _DIRECTORY_STEP, _MOUNT, _SYSCALL, _DENIED_BY_LSM, _NVML_RIGHTS, _HUB_CACHE)
     if certain:
-        return claim_from(certain)
+        return claim_from(certain, behind(case, "", ""))
     refused = tuple(hit for hit in case.hits(*PERMISSION, READ_ONLY) if not_a_cache(hit))
     named = tuple(hit for hit in refused if denied_path(hit))
     if named:
-        return claim_from(named)
+        return claim_from(named, behind(case, denied_path(named[0]), named[0].line.text))
     weak = refused + case.hits(_NOT_PERMITTED, _ADDRESS_FAMILY)
     return claim_from(weak, certainty="possible", weight=Weight.HINT)
 

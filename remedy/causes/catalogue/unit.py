@@ -7,6 +7,7 @@ from typing import Final
 
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature
+from remedy.causes.shared import NOT_ON_PATH
 from remedy.causes.types import Evidence
 
 _EXEC_STEP: Final = Signature("Failed at step EXEC spawning", r"spawning (?P<program>\S+?): ")
@@ -53,6 +54,9 @@ def _unit_environment(case: Case) -> Claim | None:
     )
     if literal and (unexpanded or faults or warned or case.facts.unit):
         return claim_from(literal + warned, faults + unexpanded)
+    literal_path = tuple(fact for fact in faults + unexpanded if "PATH=" in fact.text)
+    if literal_path and case.has(*NOT_ON_PATH):
+        return claim_from(case.hits(*NOT_ON_PATH), literal_path, certainty="likely")
     if warned:
         return claim_from(warned, faults)
     if case.variable("HOME") in ("unset", "") and case.has(_HOME_READ):
@@ -251,7 +255,7 @@ CAUSES: Final = (
         "read the unit's environment lines as they were meant.",
         advice="Compare what was written with what is set: `remedy show {unit}`.",
         judge=_unit_environment,
-        signatures=(*_ENVIRONMENT_WARNED, _LITERAL_VARIABLE, _LITERAL_HOME, _HOME_READ),
+        signatures=(*_ENVIRONMENT_WARNED, _LITERAL_VARIABLE, _LITERAL_HOME, _HOME_READ, *NOT_ON_PATH),
         page=Page(
             meaning="A variable reaches the program with another value than its author meant, or not at all.",
             origin="Environment= and EnvironmentFile= look like shell and are not. `$VAR` and `~` are taken literally; "
