@@ -89,7 +89,8 @@ PERMISSION: Final = (
     *any_of(
         "ermission denied",
         "ermission Denied",
-        pattern=r"[Pp]ermission [Dd]enied[^'\"/]{0,20}['\"]?(?P<path>[/~.][^'\",;]*[^'\",;:\s])?",
+        # a line that ends in the colon goes on in the next one
+        pattern=r"[Pp]ermission [Dd]enied(?:[^'\"/]{0,20}['\"]?(?P<path>[/~.][^'\",;]*[^'\",;:\s])|(?!: *$))",
     ),
     *any_of(
         ": permission denied",

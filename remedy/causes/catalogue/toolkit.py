@@ -159,13 +159,12 @@ def _not_linkable(case: Case) -> Claim | None:
 
 # --- glibc-too-new ------------------------------------------------------------------------------------------------
 
+_MATH: Final = r"(?:cospi|sinpi|sincospi|rsqrt)f?\b"
 _REDECLARED: Final = (
-    Signature("previous function", r"previous function \"(?:cospi|sinpi|rsqrt)f?\""),
-    Signature(
-        "specification is incompatible", r"incompatible with that of previous function \"(?:cospi|sinpi|rsqrt)f?\""
-    ),
-    Signature("pi(", r"(?:mathcalls|math_functions)\S*\(?\d*\)?.*\b(?:cospi|sinpi|rsqrt)f?\("),
-    Signature("__THROW", r"(?:cospi|sinpi|rsqrt)f?\b.*(?:noexcept|exception spec)"),
+    Signature("previous function", r"previous function \"" + _MATH),
+    Signature("exception specifi", r"exception specifi.{0,300}\b" + _MATH),
+    Signature("exception specifi", _MATH + r".{0,300}exception specifi"),
+    *any_of("mathcalls", "math_functions", pattern=r"(?:mathcalls|math_functions)\S*(?:\(\d+\))?:.{0,200}\b" + _MATH),
 )
 _REDECLARED_WEAK: Final = Signature("exception specification is incompatible", weak=True)
 
