@@ -27,7 +27,7 @@ print(json.dumps([
 STATE = "ls -lR --time-style=full-iso /var/lib/dpkg /var/lib/apt /var/cache/apt | md5sum"
 
 
-@pytest.mark.parametrize("user", ["root", "nobody"])
+@pytest.mark.parametrize("user", ["root", "llm"])
 def test_ask(machine: Machine, user: str) -> None:
     before = machine.exec(STATE).stdout
     done = machine.exec(["/opt/remedy-venv/bin/python", "-c", ASK], user=user)
