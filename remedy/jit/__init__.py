@@ -36,7 +36,29 @@ def resolve_all(context: Context) -> tuple[Resolution, ...]:
         version = next((held for name in library.distributions if (held := interpreter.dist_version(name))), None)
         if version is not None:
             found.append(library.resolve(version, seen))
-    return tuple(found)
+    return without_details(tuple(found))
+
+
+# What a toolkit may lack, as against what it is.
+_LACKS = ("cuda-headers-missing", "cuda-library-not-linkable", "nvcc-not-found")
+
+
+def without_details(resolutions: tuple[Resolution, ...]) -> tuple[Resolution, ...]:
+    """What a toolkit lacks does not matter where its release is wrong for one library: it is replaced for all."""
+    from dataclasses import replace
+
+    wrong = {
+        resolution.toolkit
+        for resolution in resolutions
+        for problem in resolution.problems
+        if problem.fatal and problem.cause in ("nvcc-too-old", "nvcc-too-new")
+    }
+    return tuple(
+        replace(one, problems=tuple(problem for problem in one.problems if problem.cause not in _LACKS))
+        if one.toolkit in wrong
+        else one
+        for one in resolutions
+    )
 
 
 def arch_list(flashinfer: str, capabilities: Iterable[tuple[int, int]], cuda: Version) -> str | None:
