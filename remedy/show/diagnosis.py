@@ -171,7 +171,8 @@ def chain(look: Look, root: Finding) -> list[tuple[str, str]]:
     for resolution in hit:
         needs = requires_text(resolution)
         if needs:
-            pairs.append(("needs", f"{resolution.library} {resolution.version} needs {needs}"))
+            label = "" if any(label == "needs" for label, _ in pairs) else "needs"
+            pairs.append((label, f"{needs} ({resolution.library} {resolution.version})"))
     found: dict[str, str] = {}
     for resolution in hit:
         if resolution.nvcc or resolution.toolkit:
