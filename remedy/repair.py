@@ -30,6 +30,7 @@ class Wishes:
 def plan_for(seen: Look, machine: Machine, wishes: Wishes) -> Plan:
     """The plan that would put the service right. Reads only."""
     from remedy.facts.apt import Apt
+    from remedy.facts.mounts import writable
     from remedy.jit import resolve_all
     from remedy.plan.inputs import Inputs
     from remedy.plan.make import make
@@ -44,6 +45,7 @@ def plan_for(seen: Look, machine: Machine, wishes: Wishes) -> Plan:
         apt=Apt(machine.runner),
         resolve=resolve_all,
         style=wishes.edit,
+        writable=writable,
         last_start=last_start(seen, machine),
     )
     return make(inputs)
