@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable
 from typing import Literal
+
+from remedy.value import dataclass
 
 EntryKind = Literal["section", "bad-section", "assignment", "no-assignment", "blank"]
 
@@ -64,25 +65,27 @@ class Entry:
         return line, column + offset - start
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Document:
-    """A file as physical lines; the logical ones are worked out when they are asked for."""
+    """A file as physical lines, and the logical ones in order; comments belong to none."""
 
     lines: tuple[Line, ...]
-
-    @cached_property
-    def entries(self) -> tuple[Entry, ...]:
-        """The logical lines in order; comments belong to none."""
-        return tuple(_entries(self.lines))
+    entries: tuple[Entry, ...]
 
     def encode(self) -> bytes:
         """The file's bytes."""
-        return "".join([line.text + line.end for line in self.lines]).encode("utf-8", "surrogateescape")
+        return join(self.lines)
 
 
 def parse(data: bytes) -> Document:
     """Take a file apart. Never fails: what systemd would refuse is for the reader to judge."""
-    return Document(split_lines(data.decode("utf-8", "surrogateescape")))
+    lines = split_lines(data.decode("utf-8", "surrogateescape"))
+    return Document(lines, tuple(_entries(lines)))
+
+
+def join(lines: Iterable[Line]) -> bytes:
+    """The bytes of physical lines."""
+    return "".join([line.text + line.end for line in lines]).encode("utf-8", "surrogateescape")
 
 
 def split_lines(text: str) -> tuple[Line, ...]:

@@ -8,7 +8,6 @@ is taken.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from remedy.unit.edit_place import Writable
 from remedy.unit.edit_quoting import writable_text
@@ -19,6 +18,7 @@ from remedy.unit.launch import launch
 from remedy.unit.load import load
 from remedy.unit.types import EditRefused, EditStyle, FileEdit, Manager, Service
 from remedy.unit.values import is_name
+from remedy.value import replace
 from remedy.view import Overlaid, View
 
 _IMPOSSIBLE = "no variable of a unit file can have this name or value"

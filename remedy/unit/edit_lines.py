@@ -5,11 +5,10 @@ Each function takes the file's text as a Document and gives the new text; None w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from remedy.unit.document import BLANKS, Document, Entry, Line, is_comment
+from remedy.unit.document import BLANKS, Document, Entry, Line, is_comment, join
 from remedy.unit.edit_quoting import Style, assignment_word, word_style
 from remedy.unit.words import BadSyntax, next_word
+from remedy.value import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ def _inserted(document: Document, after: int, texts: list[str]) -> bytes:
     if after and not lines[after - 1].end:
         lines[after - 1] = Line(lines[after - 1].text, end)
         new[-1] = Line(new[-1].text, "")
-    return Document((*lines[:after], *new, *lines[after:])).encode()
+    return join((*lines[:after], *new, *lines[after:]))
 
 
 def _replaced(document: Document, entry: Entry, start: int, end: int, text: str) -> bytes:
@@ -131,9 +130,9 @@ def _replaced(document: Document, entry: Entry, start: int, end: int, text: str)
     joined = lines[first - 1].text[:column] + text + lines[last - 1].text[end_column + 1 :]
     comments = [line for line in lines[first : last - 1] if is_comment(line.text)]
     lines[first - 1 : last] = [*comments, Line(joined, lines[last - 1].end)]
-    return Document(tuple(lines)).encode()
+    return join(lines)
 
 
 def _without_entry(document: Document, entry: Entry) -> bytes:
     gone = {line for _, line, _ in entry.pieces}
-    return Document(tuple(line for number, line in enumerate(document.lines, 1) if number not in gone)).encode()
+    return join(line for number, line in enumerate(document.lines, 1) if number not in gone)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from remedy.unit.document import Document, Line, parse
+from remedy.unit.document import Line, join, split_lines
 from remedy.unit.edit_place import root_alone_writes
 from remedy.unit.edit_quoting import shell_value
 from remedy.unit.shell.tokens import tokens_of
@@ -31,10 +31,10 @@ def with_script_value(data: bytes, line: int, name: str, value: str, inherited: 
     ``inherited`` is the value that comes from before the script; where the line refers to it at its end
     (``$PATH``) and the new value ends in it, the reference stays.
     """
-    document = parse(data)
-    if not 0 < line <= len(document.lines):
+    lines = list(split_lines(data.decode("utf-8", "surrogateescape")))
+    if not 0 < line <= len(lines):
         return None
-    text = document.lines[line - 1].text
+    text = lines[line - 1].text
     match = _LINE.match(text)
     if match is None or match[2] != name:
         return None
@@ -44,9 +44,8 @@ def with_script_value(data: bytes, line: int, name: str, value: str, inherited: 
     old = match[3]
     quote = old[0] if len(old) > 1 and old[0] in "\"'" and old[-1] == old[0] else ""
     new = _with_reference(old, name, value, inherited, quote) or shell_value(value, quote)
-    lines = list(document.lines)
     lines[line - 1] = Line(f"{match[1]}{name}={new}{match[4]}", lines[line - 1].end)
-    return Document(tuple(lines)).encode()
+    return join(lines)
 
 
 def _with_reference(old: str, name: str, value: str, inherited: str | None, quote: str) -> str | None:

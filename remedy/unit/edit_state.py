@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from remedy.unit.document import Document, parse
 from remedy.unit.edit_place import Writable, keeps_environment_file, keeps_unit_file, other_readers, unit_folder
 from remedy.unit.launch import launch
 from remedy.unit.load import load
 from remedy.unit.types import EditRefused, EditStyle, FileEdit, Launch, Manager, Place, Service
+from remedy.value import dataclass, field, replace
 from remedy.view import Overlaid, View
 
 

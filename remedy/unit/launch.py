@@ -10,13 +10,13 @@ import errno
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
-from remedy.unit.launch_programs import CONTAINERS, FOLLOWERS, WRAPPERS, follow_wrapper
-from remedy.unit.launch_python import PYTHON, finish_python
+from remedy.unit.launch_programs import CONTAINERS, USER_SWITCHES, WRAPPERS, follow_user_switch, follow_wrapper
+from remedy.unit.launch_python import finish_python, is_python
 from remedy.unit.launch_stage import Stage, home_of
 from remedy.unit.types import ExecCommand, Launch, Service, Variable
 from remedy.unit.words import BadSyntax, next_word
+from remedy.value import replace
 from remedy.view import View
 
 _HOPS_LIMIT = 40
@@ -26,7 +26,7 @@ _SCRIPT_LIMIT = 4 * 1024 * 1024
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "rbash"})
 _PROJECT_TOOLS = frozenset({"poetry", "pdm", "rye", "pipenv", "hatch", "pixi"})
 _CONDAS = frozenset({"conda", "mamba", "micromamba"})
-_BRACED = re.compile(r"\$\$|\$\{([^}]*)\}")
+_BRACED = r"\$\$|\$\{([^}]*)\}"
 
 
 def launch(service: Service, view: View) -> Launch:
@@ -60,8 +60,10 @@ def expand(argv: Iterable[str], environment: Mapping[str, str]) -> list[str]:
     for word in argv:
         if word.startswith("$") and not word.startswith(("${", "$$")) and len(word) > 1:
             words += _split_value(environment.get(word[1:], ""))
+        elif "$" in word:
+            words.append(re.sub(_BRACED, lambda m: "$" if m[0] == "$$" else environment.get(m[1], ""), word))
         else:
-            words.append(_BRACED.sub(lambda m: "$" if m[0] == "$$" else environment.get(m[1], ""), word))
+            words.append(word)
     return words
 
 
@@ -103,8 +105,12 @@ def _step(stage: Stage, view: View) -> Stage:
     name = posixpath.basename(stage.argv[0])
     if name in WRAPPERS:
         return follow_wrapper(stage, name)
-    if name in FOLLOWERS:
-        return FOLLOWERS[name](stage, view)
+    if name in USER_SWITCHES:
+        return follow_user_switch(stage, view)
+    if name in ("env", "genv"):
+        from remedy.unit.launch_env import follow_env
+
+        return follow_env(stage)
     if name in _SHELLS:
         from remedy.unit.launch_shell import follow_shell
 
@@ -120,7 +126,7 @@ def _step(stage: Stage, view: View) -> Stage:
     if name in CONTAINERS:
         return replace(stage.hop("runs an image: the toolchain is inside it"), container=name).end()
     path = stage.find(stage.argv[0], view)
-    if PYTHON.fullmatch(name):
+    if is_python(name):
         if path is None:
             return stage.note(f"{stage.place}: {name} is nowhere on PATH").end()
         return finish_python(stage, path, view)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from remedy.value import dataclass
 from remedy.view import View, is_directory, which
 
 _COMMANDS = ("conda", "mamba", "micromamba")

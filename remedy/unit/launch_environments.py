@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import replace
 
 from remedy.unit.launch_conda import activation, conda_prefix
 from remedy.unit.launch_stage import Stage
 from remedy.unit.shell.state import State
 from remedy.unit.shell.walk import Walker
+from remedy.value import replace
 from remedy.view import View, is_directory, is_file, which
 
 

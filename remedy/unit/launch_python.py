@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import replace
 
 from remedy.unit.launch_stage import Stage
+from remedy.value import replace
 from remedy.view import View
 
-PYTHON = re.compile(r"(?:python|pypy)(?:[0-9]+(?:\.[0-9]+)*)?t?d?")
-_SCRIPT_IMPORT = re.compile(rb"^[ \t]*from[ \t]+([A-Za-z_][\w.]*)[ \t]+import[ \t]", re.MULTILINE)
+_NAME = r"(?:python|pypy)(?:[0-9]+(?:\.[0-9]+)*)?t?d?"
+_SCRIPT_IMPORT = rb"(?m)^[ \t]*from[ \t]+([A-Za-z_][\w.]*)[ \t]+import[ \t]"
 _LAUNCHERS = {
     "torchrun": "nnodes nproc-per-node nproc_per_node rdzv-backend rdzv_backend rdzv-endpoint rdzv_endpoint rdzv-id"
     " rdzv_id rdzv-conf rdzv_conf max-restarts max_restarts monitor-interval monitor_interval start-method"
@@ -18,6 +18,11 @@ _LAUNCHERS = {
     " master_port local-addr local_addr logs-specs logs_specs local-ranks-filter local_ranks_filter",
 }
 _LAUNCHER_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch", "torch.distributed.elastic"})
+
+
+def is_python(name: str) -> bool:
+    """Whether a program's name is a Python's: python3.11, python3.13t, pypy3."""
+    return name.startswith(("python", "pypy")) and re.fullmatch(_NAME, name) is not None
 
 
 def finish_python(stage: Stage, interpreter: str, view: View) -> Stage:
@@ -51,7 +56,7 @@ def _module_of(script: str, arguments: list[str], view: View) -> str | None:
     if name in _LAUNCHERS:
         return _launched(arguments) or "torch.distributed.run"
     try:
-        match = _SCRIPT_IMPORT.search(view.read(script, 1 << 20)[:4096])
+        match = re.search(_SCRIPT_IMPORT, view.read(script, 1 << 20)[:4096])
     except OSError:
         return None
     return match[1].decode("ascii", "replace") if match and posixpath.dirname(script).endswith("bin") else None

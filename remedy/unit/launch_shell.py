@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from remedy.unit.launch_stage import Stage
 from remedy.unit.shell.builtins import HARMLESS
@@ -13,6 +12,7 @@ from remedy.unit.shell.state import State
 from remedy.unit.shell.walk import Started, Walker
 from remedy.unit.shell.words import UNKNOWN
 from remedy.unit.types import Hop, Variable
+from remedy.value import replace
 from remedy.view import View, is_file
 
 # The variables that decide what a JIT build finds; one of these that is not known makes the launch not known.

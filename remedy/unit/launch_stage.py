@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from remedy.unit.accounts import login_of
 from remedy.unit.types import Hop, Place, Variable
+from remedy.value import dataclass, replace
 from remedy.view import View, which
 
 # What execvp(3) searches where PATH is unset.

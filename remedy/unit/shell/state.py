@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from remedy.unit.shell.tree import Node
 from remedy.unit.types import Place, Variable
+from remedy.value import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

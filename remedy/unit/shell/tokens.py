@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from remedy.value import dataclass, field
 
 OPERATORS = (";;&", ";;", ";&", "&&", "||", "|&", "&>>", "&>", "<<-", "<<<", "<<", ">>", ">&", "<&", "<>", ">|", "((",
              ";", "&", "|", "<", ">", "(", ")")  # fmt: skip

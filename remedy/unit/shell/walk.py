@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -33,6 +32,7 @@ from remedy.unit.shell.tree import (
 )
 from remedy.unit.shell.words import UNKNOWN, fields, text
 from remedy.unit.types import Hop, Place, Variable
+from remedy.value import dataclass
 from remedy.view import View
 
 SCRIPT_LIMIT: Final = 1024 * 1024

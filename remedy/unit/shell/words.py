@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase, translate
 from typing import Protocol
 
 from remedy.unit.shell.tokens import closing
+from remedy.value import dataclass, field
 
 # Stands in a value for text that only running the script would tell; no shell word can hold a NUL of its own.
 UNKNOWN = "\0"
