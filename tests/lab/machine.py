@@ -54,6 +54,8 @@ class Machine:
 
     `network=True` shares the host's network (Debian's mirrors, PyPI); by default the machine has only its own
     loopback, so that machines side by side can use the same ports.  The project is at /srv/remedy, read-only.
+
+    The thread that boots a machine must outlive it: the kernel ends the machine with it (prctl(2), PR_SET_PDEATHSIG).
     """
 
     def __init__(self, root: Root, *, network: bool = False, project: Path = PROJECT) -> None:

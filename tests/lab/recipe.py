@@ -18,13 +18,15 @@ from tests.lab.steps import cuda, finish, packages, remedy, service, system
 
 HERE = Path(__file__).resolve().parent
 HOOKS = HERE / "hooks"
+#: Suites whose Python is older than pyproject.toml's requires-python.
+WITHOUT_REMEDY = {"bullseye"}
 
 
 def build(suite: str = "bookworm", log: Log = print) -> Root:
     """Build what is missing of the root for `suite`, and return it.  Needs root's rights.
 
-    bookworm has everything; another suite gets systemd, Python and remedy only (for a matrix of systemd
-    versions: bullseye has 247, trixie 257).  Raises RuntimeError with the output of the step that failed.
+    bookworm has everything; another suite gets systemd, Python and remedy only, for a matrix of systemd
+    versions: trixie has 257, bullseye 247 (and a Python that is too old for remedy).  Raises RuntimeError with the output of the step that failed.
     """
     host.check_rights()
     host.install_tools()
@@ -36,6 +38,8 @@ def layers(suite: str) -> tuple[Layer, ...]:
     base = Layer("system", lambda root: system.build(root, suite), _source(system.build))
     own = Layer("remedy", remedy.build, _source(remedy.build), pins=remedy.runtime_dependencies())
     last = Layer("finish", finish.build, (*_source(finish.build), *_copied()))
+    if suite in WITHOUT_REMEDY:
+        return (base, last)
     if suite != "bookworm":
         return (base, own, last)
     venv = Layer("service", service.build, _source(service.build))
