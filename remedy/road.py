@@ -42,7 +42,7 @@ def this_machine(*, user: bool = False) -> Machine:
     from remedy.facts.run import Programs
 
     view = Files()
-    return seen_through(view, Programs(view), user=user)
+    return seen_through(view, Programs(), user=user)
 
 
 def seen_through(view: View, runner: Runner, *, user: bool = False) -> Machine:

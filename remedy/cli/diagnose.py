@@ -64,7 +64,7 @@ def snapshot(unit: str, *, gpu_arch: str | None, user: bool) -> int:
     recording = Recording(about={"unit": unit, "gpu_arch": gpu_arch or ""})
     view = Files()
     recorded = seen_through(
-        RecordingView(view, recording, redact), RecordingRunner(Programs(view), recording, redact), user=user
+        RecordingView(view, recording, redact), RecordingRunner(Programs(), recording, redact), user=user
     )
     look(unit, recorded, gpu_arch=gpu_arch)
     sys.stdout.write(dump(recording))

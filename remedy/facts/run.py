@@ -118,8 +118,7 @@ class NoRunner:
 class Programs:
     """Runs programs of this machine."""
 
-    def __init__(self, files: Files | None = None, output_limit: int = OUTPUT_LIMIT) -> None:
-        self._files = files or Files()
+    def __init__(self, *, output_limit: int = OUTPUT_LIMIT) -> None:
         self._limit = output_limit
 
     def start(
@@ -133,14 +132,16 @@ class Programs:
     ) -> Running:
         """As ``Runner.start``. As root, a program that others can write is refused unless ``user`` is someone else."""
         euid = os.geteuid()
-        program = which(self._files, argv[0], PATH)
+        # A new view each time: what may run must be as it is now, and programs come with packages meanwhile.
+        files = Files()
+        program = which(files, argv[0], PATH)
         if program is None:
             return Done(Result(None, why=f"{argv[0]} is not there or not executable"))
         command = [program, *argv[1:]]
         if euid == 0 and user is not None and user.uid != 0:
             command = [*_drop_to(user), *command]
             program = command[0]
-        why = distrusted(self._files, program, euid)
+        why = distrusted(files, program, euid)
         if why:
             return Done(Result(None, why=f"{argv[0]} is not run with the rights of uid {euid}: {why}"))
         try:

@@ -74,6 +74,13 @@ def test_a_missing_program_is_a_reason() -> None:
     assert result == Result(None, why="no-such-program is not there or not executable")
 
 
+def test_a_program_that_comes_later_is_found(tmp_path: Path) -> None:
+    programs, later = Programs(), tmp_path / "later"
+    assert not run(programs, (str(later),), timeout=1).ok
+    later.symlink_to("/bin/true")
+    assert run(programs, (str(later),), timeout=5).ok
+
+
 def test_no_runner_runs_nothing() -> None:
     assert run(NoRunner("--root is only read"), ("true",), timeout=1).why == "--root is only read"
 
