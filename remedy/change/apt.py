@@ -168,7 +168,8 @@ def apt_get(arguments: list[str], log: Path, report: Progress, interrupts: Inter
     if stopped is not None:
         raise stopped
     if code != 0:
-        raise RemedyError(f"apt-get {arguments[0]} failed: {_last_error(log)}", hint=f"its whole output is in {log}")
+        verb = next(word for word in arguments if not word.startswith("-"))
+        raise RemedyError(f"apt-get {verb} failed: {_last_error(log)}", hint=f"its whole output is in {log}")
 
 
 def _spawn(argv: list[str], log: Path, pass_fds: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:

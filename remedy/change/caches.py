@@ -29,7 +29,9 @@ def look(path: str, transaction: str, number: int) -> CacheBefore:
             if os.fstatvfs(folder.fd).f_flag & os.ST_RDONLY:
                 raise Refused(f"{path}: the file system is mounted read-only")
             if found.st_dev != os.fstat(folder.fd).st_dev:
-                raise Refused(f"{path} is a mount point: it can't be moved aside", hint=f"umount {path}, or empty it")
+                raise Refused(
+                    f"{path} is a mount point: it can't be moved aside", hint=f"umount {shlex.quote(path)}, or empty it"
+                )
             if not _may_rename(folder, found):
                 raise Refused(f"{path}: uid {folder.owner} owns the cache but may not move this entry")
             return CacheBefore(path, True, aside, found.st_dev, found.st_ino)

@@ -122,7 +122,8 @@ def _metadata(folder: Folder, name: str, path: str) -> tuple[os.stat_result, tup
     fd = os.open(name, _READ, dir_fd=folder.fd)
     try:
         if _flags(fd) & _FROZEN:
-            raise Refused(f"{path} is immutable or append-only (lsattr {path})", hint=f"chattr -i -a {shlex.quote(path)}")
+            hint = f"chattr -i -a {shlex.quote(path)}"
+            raise Refused(f"{path} is immutable or append-only (lsattr shows it)", hint=hint)
         names = [one for one in os.listxattr(fd) if one not in _COMPUTED]
         return os.fstat(fd), tuple((one, os.getxattr(fd, one)) for one in sorted(names))
     finally:

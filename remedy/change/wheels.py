@@ -52,7 +52,10 @@ def build(step: BuildToolkit, before: ToolkitBefore, log: Path, report: Report, 
     if _complete(step.root):
         return
     if before.existed:
-        raise Refused(f"{step.root} exists and holds no nvcc", hint=f"move it away: mv {step.root} {step.root}.old")
+        raise Refused(
+            f"{step.root} exists and holds no nvcc",
+            hint=f"move it away: {shlex.join(['mv', step.root, step.root + '.old'])}",
+        )
     root = Path(step.root)
     partial = _partial(root)
     shutil.rmtree(partial, ignore_errors=True)

@@ -40,13 +40,15 @@ OLD_UNIT = (
     "ExecStart=/usr/local/bin/demo\n[Install]\nWantedBy=multi-user.target\n"
 )
 CHILD = "[Unit]\nPartOf=demo.service\nAfter=demo.service\n[Service]\nExecStart=/bin/sleep infinity\n"
+CHILD += "[Install]\nWantedBy=multi-user.target\n"
 # `old` fails or works as /run/old-works says, `new` as /run/new-fails says.
 PROGRAM = """#!/bin/sh
 echo "starting with $VOICE and CUDA_HOME=$CUDA_HOME"
 [ "$VOICE" = new ] && [ -e /etc/demo-new-fails ] && { echo "boom"; exit 1; }
 [ "$VOICE" = old ] && [ ! -e /etc/demo-old-works ] && { echo "nvcc fatal"; exit 1; }
 mkdir -p /home/demo/.cache/flashinfer/cached_ops/sampling
-echo "$VOICE" > /home/demo/.cache/flashinfer/cached_ops/sampling/built
+built=/home/demo/.cache/flashinfer/cached_ops/sampling/built
+[ -e $built ] || echo "$VOICE" > $built
 echo "ready to roll"
 exec sleep infinity
 """
@@ -88,7 +90,14 @@ def package(name: str, version: str, depends: str = "", files: tuple[str, ...] =
 
 
 def prepare() -> None:
-    """Set the scene: the service, its child, its cache, and the repository."""
+    """Set the scene: the service, its child, its cache, and the repository. May be done again."""
+    if FRAGMENT.exists():
+        run("systemctl", "stop", UNIT, "demo-child.service")
+    shutil.rmtree("/var/lib/remedy", ignore_errors=True)
+    names = ("demo-nvcc", "demo-crt", "demo-config-common", "demo-friend", "demo-base")
+    run("dpkg", "--purge", "--force-remove-reinstreq", *names)
+    shutil.rmtree(DROP_IN.parent, ignore_errors=True)
+    shutil.rmtree("/home/demo", ignore_errors=True)
     for path in (*Path("/etc/apt/sources.list.d").iterdir(), Path("/etc/apt/sources.list")):
         path.unlink(missing_ok=True)
     shutil.rmtree(REPOSITORY, ignore_errors=True)
@@ -178,12 +187,19 @@ def state() -> dict[str, object]:
     return {
         "files": dict(tree(Path("/etc")) | tree(Path("/usr/local")) | tree(Path("/home/demo"))),
         "packages": run("dpkg-query", "-W", "-f", "${Package} ${Version} ${db:Status-Abbrev}\n").splitlines(),
-        "automatic": sorted(run("apt-mark", "showauto").split()),
+        "automatic": automatic(),
         "alternatives": sorted(run("update-alternatives", "--get-selections").splitlines()),
         "audit": run("dpkg", "--audit").splitlines(),
         "units": mine,
         "environment": sorted(voices),
     }
+
+
+def automatic() -> list[str]:
+    """apt's marks, as ``apt-mark showauto`` reads them."""
+    text = Path("/var/lib/apt/extended_states").read_text()
+    marked = (dict(line.split(": ", 1) for line in part.splitlines() if ": " in line) for part in text.split("\n\n"))
+    return sorted(fields["Package"] for fields in marked if fields.get("Auto-Installed") == "1")
 
 
 def environment_of(pid: str) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,19 +80,3 @@ def ended(code: int, out: str, err: str) -> Ended:
     name, exit_code, reason, left = json.loads(lines[-1])
     assert code == exit_code, (code, out, err)
     return Ended(name, code, reason, tuple(left), err)
-
-
-def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
-    """Every place where two states differ."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        for key in sorted(before.keys() | after.keys()):
-            yield from differences(before.get(key), after.get(key), f"{path}/{key}")
-    elif before != after:
-        if isinstance(before, list) and isinstance(after, list) and path.count("/") == 1:
-            before, after = ([x for x in before if x not in after], [x for x in after if x not in before])
-        yield f"{path}: {before} -> {after}"
-
-
-def changed(before: Any, after: Any, but: tuple[str, ...] = ()) -> list[str]:
-    """The differences of two states, without places that start with one of ``but``."""
-    return [line for line in differences(before, after) if not line.startswith(but)]

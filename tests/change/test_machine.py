@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.change.stage import Stage, changed
+from tests.change.compare import changed
+from tests.change.stage import Stage
 from tests.lab.layers import Root
 from tests.lab.machine import Machine
 

@@ -1,0 +1,80 @@
+"""The host's side of the crash matrix."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tests.change.compare import changed
+from tests.lab.machine import Machine
+
+MATRIX = ("/opt/remedy-venv/bin/python", "-m", "tests.change.matrix")
+SCENE = ("/opt/remedy-venv/bin/python", "-m", "tests.change.scene")
+Point = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points of one kind: ``kill`` before a call, ``half`` way through a write, ``again``: in the recovery."""
+
+    kind: str
+    options: tuple[str, ...]
+    points: tuple[Point, ...]
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.kind}{' without packages' if self.options else ''}"
+
+    def part(self, index: int, of: int) -> Series:
+        """Every ``of``-th point."""
+        return replace(self, points=self.points[index::of])
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A power cut at one call, and what differed after the next boot."""
+
+    point: int
+    call: str
+    differences: tuple[str, ...]
+
+
+def count(machine: Machine, options: tuple[str, ...], recovery: bool = False) -> list[str]:
+    """The calls of a whole change, or of the recovery of one that died at its restart."""
+    command = "count-recovery" if recovery else "count"
+    return machine.exec([*MATRIX, command, *options]).stdout.split()
+
+
+def rows(machine: Machine, series: Series) -> Iterator[dict[str, Any]]:
+    """Run one series in a machine; a row for each point."""
+    names = dict(series.points)
+    points = ",".join(str(number) for number, _ in series.points)
+    process = machine.start([*MATRIX, "run", series.kind, points, *series.options])
+    assert process.stdout is not None and process.stderr is not None
+    for line in process.stdout:
+        row: dict[str, Any] = json.loads(line)
+        yield {**row, "kind": series.kind, "call": names[row["point"]]}
+    error = process.stderr.read()
+    if process.wait() != 0:
+        raise RuntimeError(error)
+
+
+def power_cuts(machine: Machine, point: int, call: str) -> Cut:
+    """Stop a change at one call, cut the power, boot the same disk, and compare."""
+    old = json.loads(machine.exec([*MATRIX, "working"]).stdout)
+    machine.exec("systemctl enable demo demo-child")
+    machine.start(
+        [*SCENE, "apply"], env={"LD_PRELOAD": "/var/tmp/fault.so", "FAULT_AT": str(point), "FAULT_KIND": "stop"}
+    )
+    stopped = "ps -eo stat,args | grep '^T.*tests.change.scene apply'"
+    deadline = time.monotonic() + 60
+    while machine.exec(stopped, check=False).returncode != 0 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    machine.kill()
+    machine.boot()
+    new = json.loads(machine.exec([*MATRIX, "look"]).stdout)
+    return Cut(point, call, tuple(changed(old, new, but=("/files//etc/systemd/system/multi-user.target.wants",))))
