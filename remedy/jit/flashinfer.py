@@ -144,6 +144,9 @@ def _requires(case: _Case) -> Requirement:
         components |= _TORCH_HEADERS
     if not at_least(version, "0.6.10"):
         components.add("cccl")
+    if servers.asks_for(case.context, "fp4"):
+        # tensorrt_llm/common/cudaUtils.h, which the FP4 and MoE modules include, and the latter's -lnvrtc.
+        components |= {"cublas", "nvrtc"}
     return Requirement(
         nvcc_minimum=floor,
         nvcc_below=judge.ceiling(case.context, case.capabilities),

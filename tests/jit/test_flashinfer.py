@@ -122,6 +122,12 @@ def test_cccl_comes_with_the_library_from_0_6_10(version: str, needed: bool) -> 
     assert ("cccl" in LIBRARY.resolve(version, machine({}, NEW)).requires.components) is needed
 
 
+@pytest.mark.parametrize(("argv", "expected"), [((), []), (("--model", "K2.6-NVFP4"), ["cuda-headers-missing"])])
+def test_fp4_modules_need_more_headers(argv: tuple[str, ...], expected: list[str]) -> None:
+    kit = toolkit(NEW.root, (13, 0), WHOLE - {"cublas"})
+    assert causes(LIBRARY.resolve(V, machine({"CUDA_HOME": NEW.root}, kit, argv=argv))) == expected
+
+
 def test_headers_of_another_release() -> None:
     kit = toolkit(NEW.root, (13, 3), headers=(13, 0))
     assert causes(LIBRARY.resolve(V, machine({"CUDA_HOME": NEW.root}, kit))) == ["toolkit-mixed"]
