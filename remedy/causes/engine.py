@@ -94,8 +94,10 @@ def judge(case: Case) -> Diagnosis:
     if not found or _is_up(case, found):
         return _without_root(case, found)
     root, symptoms = found[0], found[1:]
+    if root[1].weight is Weight.ASIDE:
+        return Diagnosis((_otherwise(case), *(_finding(*other, root=False) for other in found)))
     findings = [_finding(*root, root=True)]
-    findings += [_finding(*other, root=False) for other in symptoms if other[1].weight > Weight.HINT]
+    findings += [_finding(*other, root=False) for other in symptoms if other[1].weight is not Weight.HINT]
     return Diagnosis(tuple(findings))
 
 
@@ -131,8 +133,17 @@ def _claims(case: Case) -> list[Found]:
     for cause in catalogue.causes():
         claim = claims.combined(case, cause, cause.judge(case) if cause.judge else by_signatures(case, cause))
         if claim is not None:
-            found.append((cause, _filled(case, cause, claim)))
+            found.append((cause, _filled(case, cause, _aside(case, cause, claim))))
     return sorted(found, key=lambda item: (-item[1].weight, item[0].rank))
+
+
+def _aside(case: Case, cause: Cause, claim: Claim) -> Claim:
+    """A toolchain claim that rests on warnings alone, in a log that fails of something else, is no verdict: servers
+    log whole failed builds as warnings and go on without them."""
+    warned = claim.weight is Weight.NOTED and claim.last_line == 0 and any(e.kind == "log" for e in claim.evidence)
+    if not (cause.toolchain and warned and (case.errors or case.died)):
+        return claim
+    return replace(claim, weight=Weight.ASIDE, certainty="possible")
 
 
 def _filled(case: Case, cause: Cause, claim: Claim) -> Claim:

@@ -38,6 +38,8 @@ MendKind = Literal[
 class Weight(IntEnum):
     """How much a claim rests on; decides before causal rank does which claim is the root."""
 
+    #: Worth a mention beside the root, and never the root: the program said it, went on, and failed of something else.
+    ASIDE = 0
     #: A line that other faults write too, with nothing against it.
     HINT = 1
     #: A telling line that the program logged as a warning and went past, or facts without a failing line.

@@ -127,3 +127,17 @@ def test_blocks_and_lines_agree() -> None:
 def test_secrets_in_the_environment_are_not_repeated() -> None:
     found = explain("ninja: build stopped", env={"DB_PASSWORD": "a$HOME", "CUDA_HOME": "$HOME/cuda"}, unit="x.service")
     assert "a$HOME" not in repr(found)
+
+
+def test_a_warning_is_no_verdict_on_a_service_that_died_of_something_else() -> None:
+    """vLLM logs whole failed builds as warnings and goes on without them."""
+    found = explain(
+        "(Worker pid=7) WARNING 06-10 17:34:34 [a.py:74] nvcc fatal   : Unsupported gpu architecture 'compute_120f'\n"
+        "(EngineCore pid=3) ERROR 06-10 17:36:00 [core.py:700] ValueError: something quite different"
+    )
+    assert [(finding.id, finding.root) for finding in found.findings] == [("unknown", True), ("nvcc-too-old", False)]
+
+
+def test_a_warning_is_the_verdict_where_nothing_else_is_said() -> None:
+    line = "(Worker pid=7) WARNING 06-10 17:34:34 [a.py:74] nvcc fatal   : Unsupported gpu architecture 'compute_120f'"
+    assert explain(line).root.id == "nvcc-too-old"

@@ -21,6 +21,7 @@ from remedy.causes.shared import (
     UNSUPPORTED_ARCH,
 )
 from remedy.causes.types import Evidence
+from remedy.value import replace
 
 # --- nvcc-not-found -----------------------------------------------------------------------------------------------
 
@@ -146,9 +147,11 @@ def _floor(case: Case) -> Claim | None:
     hits = case.hits(CUDA_FLOOR)
     if not hits:
         return None
-    # The line is a warning; what makes it the cause is that something failed of it afterwards.
+    # The line is always a warning, swallowed by its caller; what makes it the cause is that something failed of it.
     fails = case.has(*EMPTY_ARCHS, *BUILD_FAILED) or any("rror" in hit.line.text for hit in hits)
-    return claim_from(hits + case.hits(*EMPTY_ARCHS), _aged(case), weight=Weight.DECISIVE if fails else Weight.NOTED)
+    weight = Weight.DECISIVE if fails else Weight.NOTED
+    claim = claim_from(hits + case.hits(*EMPTY_ARCHS), _aged(case), weight=weight)
+    return replace(claim, last_line=hits[-1].line.number) if claim else None
 
 
 def _empty_set(case: Case) -> Claim | None:
