@@ -9,8 +9,10 @@ from remedy.plan.draft import Draft
 from remedy.plan.inputs import Inputs
 from remedy.plan.mends import mend_for
 from remedy.plan.mends.caches import without
+from remedy.plan.mends.start import let_it_finish
 from remedy.plan.outlook import Outlook, foresee, present
 from remedy.plan.task import Mend, Task
+from remedy.plan.touched import touched
 from remedy.plan.types import EditFile, MoveCache, Plan, RestartUnit, Step
 from remedy.value import replace
 
@@ -35,6 +37,8 @@ def make(inputs: Inputs) -> Plan:
         return replace(nothing, impossible=root.advice or root.summary)
     draft, outlook = _drafted(inputs, root.id, mend)
     why = draft.impossible or _obstacle(draft, outlook)
+    if not why and not _has_effects(draft, outlook) and mend is not let_it_finish and not touched(inputs):
+        why = f"nothing that is here now explains it, so there is nothing to change ({root.summary})"
     if why:
         return replace(nothing, impossible=why, rejected=draft.rejected, refused=outlook.refused)
     return _plan(inputs, draft, outlook)
@@ -83,14 +87,18 @@ def _next(outlook: Outlook, used: list[Mend]) -> Iterator[tuple[str, Mend]]:
 
 def _obstacle(draft: Draft, outlook: Outlook) -> str | None:
     """Why the planned service would fail as well; None where nothing is known that would stop it."""
-    left = outlook.fatal()
-    effects = bool(outlook.edits or draft.installs or draft.moves)
+    left, effects = outlook.fatal(), _has_effects(draft, outlook)
     if outlook.refused and (left or not effects):
         first = outlook.refused[0]
         return f"{first.name} can't be set where it counts: {first.why}" + (f" ({first.place})" if first.place else "")
     if left:
         return f"{'after these changes ' if effects else ''}{left[0].text}: no mend is known for that ({left[0].cause})"
     return None
+
+
+def _has_effects(draft: Draft, outlook: Outlook) -> bool:
+    """Whether the draft does more than start the service again."""
+    return bool(outlook.edits or draft.installs or draft.moves)
 
 
 def _plan(inputs: Inputs, draft: Draft, outlook: Outlook) -> Plan:
@@ -124,6 +132,6 @@ def _costs(draft: Draft, outlook: Outlook, steps: Iterable[Step]) -> Iterator[st
         entries = f"{count} cache entr{'y' if count == 1 else 'ies'} ({size / _MEGABYTE:.0f} MB)"
         yield f"{entries} will be built anew: from seconds to some minutes each"
     if all(isinstance(step, RestartUnit) for step in steps):
-        yield "nothing in the present configuration explains the failure any more: only the restart is left"
+        yield "nothing that is here now explains the failure any more: only the restart is left"
     if outlook.launch.unknown:
         yield f"the launch can't be followed to its end: {outlook.launch.unknown}"

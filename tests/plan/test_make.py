@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from remedy.facts.types import CacheEntry, JitCache
+from remedy.facts.types import CacheEntry, JitCache, Missing, UnitState
 from remedy.plan.make import make
 from remedy.plan.types import EditFile, InstallPackages, MoveCache, Plan, RestartUnit
 from tests.plan.cases import (
@@ -241,3 +241,23 @@ def test_a_script_that_decides_is_edited_where_it_does() -> None:
 def test_without_the_gpu_nothing_is_guessed() -> None:
     plan = make(Scene(snapshot=machine(OLD, capability=None)).inputs())
     assert plan.steps == () and "--gpu-arch" in (plan.impossible or "")
+
+
+@pytest.mark.parametrize(
+    ("failed", "steps"),
+    [(0, [RestartUnit]), (-1, [RestartUnit]), (10, [])],
+    ids=["unknown", "changed-since", "unchanged"],
+)
+def test_a_failure_that_nothing_explains_any_more(failed: int, steps: list[type]) -> None:
+    well = (f"Environment=CUDA_HOME={NEW.root}", f"Environment=PATH={NEW.root}/bin:{DEFAULT_PATH}")
+    # Every file of the table was last changed at the epoch.
+    snapshot = replace(machine(NEW), state=UnitState("failed", inactive_enter=failed))
+    plan = make(Scene(unit_text(*well), snapshot, "nvcc-too-old").inputs())
+    assert [type(step) for step in plan.steps] == steps
+    assert bool(plan.impossible) is (not steps)
+
+
+def test_without_a_library_there_is_no_toolkit_to_choose() -> None:
+    snapshot = replace(machine(OLD, python=interpreter()), missing=(Missing("interpreter", "/root/venv: no right"),))
+    plan = make(Scene(snapshot=snapshot).inputs())
+    assert plan.steps == () and "/root/venv: no right" in (plan.impossible or "")

@@ -29,6 +29,8 @@ def use_one_toolkit(task: Task) -> Draft:
     Where every library finds it already the environment stays: a new spelling costs FlashInfer's whole cache.
     """
     draft, inputs = task.draft, task.inputs
+    if not task.now.resolutions:
+        return draft.give_up(_nobody_asks(inputs.snapshot))
     if task.cause in _ABOUT_GPUS and not inputs.snapshot.capabilities:
         return draft.give_up(
             "which GPU is here is not known, so neither is the CUDA it needs: --gpu-arch 12.0 tells it"
@@ -48,6 +50,13 @@ def use_one_toolkit(task: Task) -> Draft:
     if used and all(move.is_chosen(root) for root in used):
         return draft
     return draft.want(toolkit_values(task.env, move)).want(_arch_list(task, move))
+
+
+def _nobody_asks(snapshot: Snapshot) -> str:
+    """Without a library that builds there is no toolkit to choose: mostly for want of the right to look."""
+    known = {fact.fact: fact.why for fact in snapshot.missing}
+    why = f" ({known['interpreter']})" if "interpreter" in known else ""
+    return f"which JIT libraries the service has is not known, so neither is the toolkit that they need{why}"
 
 
 def _nothing_fits(choice: Choice) -> str:
