@@ -36,13 +36,13 @@ def drop_in_ways(state: Situation, name: str, value: str | None, *, over_file: b
         document = text_of(state, path)
         if value is None:
             data = setting_line(_without_assignments(document, name), "Service", "UnsetEnvironment", name)
-            yield Way({path: data}, f"{name} is taken away after all other files")
+            yield Way({path: data}, name, "taken away after all other files")
             continue
         document = _uncovered(state, document, name)
         if over_file:
             yield _with_environment_file(state, path, document, name, value)
         else:
-            yield Way({path: _with_assignment(document, name, value)}, f"{name} is set after all other files")
+            yield Way({path: _with_assignment(document, name, value)}, name, "set after all other files")
 
 
 def _with_assignment(document: Document, name: str, value: str) -> bytes:
@@ -72,7 +72,7 @@ def _with_environment_file(state: Situation, path: str, document: Document, name
         data = document.encode()
     else:
         data = setting_line(document, "Service", "EnvironmentFile", written)
-    return Way({file: content, path: data}, f"{name} comes from an EnvironmentFile=, which only a later one overrides")
+    return Way({file: content, path: data}, name, "an EnvironmentFile= has it, which only a later one overrides")
 
 
 def _uncovered(state: Situation, document: Document, name: str) -> Document:

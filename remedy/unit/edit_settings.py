@@ -36,7 +36,7 @@ def setting_holds(state: Situation, section: str, name: str, value: str | None) 
 
 def ways_for_setting(state: Situation, section: str, name: str, value: str | None) -> Iterator[Way]:
     """All ways, the best first. Whether one works is for the caller to see."""
-    reason = f"{name}= is decided here"
+    subject, reason = f"{name}=", "decided here"
     current = state.service.value(section, name)
     if state.in_place:
         if current is not None and (kept := state.kept(current.place.path)) is not None:
@@ -48,18 +48,18 @@ def ways_for_setting(state: Situation, section: str, name: str, value: str | Non
             entry = next(
                 e for e in reversed(settings(document, section, name)) if e.first <= current.place.line <= e.last
             )
-            yield Way({current.place.path: with_setting_value(document, entry, value)}, reason)
+            yield Way({current.place.path: with_setting_value(document, entry, value)}, subject, reason)
         elif value is not None:
             for path in _files_for_line(state, current.place.path if current else None):
-                yield Way({path: setting_line(state.document(path), section, name, value)}, f"{name}= goes here")
+                yield Way({path: setting_line(state.document(path), section, name, value)}, subject, "new here")
     if state.style != "in-place":
         for path in paths(state):
             document = text_of(state, path)
             found = [e for e in settings(document, section, name) if e.value]
             if value is not None and found and name not in LISTS:
-                yield Way({path: with_setting_value(document, found[-1], value)}, reason)
+                yield Way({path: with_setting_value(document, found[-1], value)}, subject, reason)
             else:
-                yield Way({path: setting_line(document, section, name, value or "")}, f"{name}= goes here")
+                yield Way({path: setting_line(document, section, name, value or "")}, subject, "new here")
 
 
 def _files_for_line(state: Situation, kin: str | None) -> list[str]:
@@ -76,4 +76,4 @@ def _all_removed(state: Situation, section: str, name: str) -> Way:
                 return Way(refused=EditRefused(f"{name}=", kept))
             files[path] = without_setting(document, found[-1])
             document = parse(files[path])
-    return Way(files, f"{name}= is taken out")
+    return Way(files, f"{name}=", "taken out")

@@ -18,10 +18,12 @@ from remedy.view import Overlaid, View
 class Way:
     """One way to write a value: the new bytes of each file, and why there; or why it is none.
 
-    ``command`` where it is the ExecStart= line that changes.
+    ``subject`` names what is written, ``reason`` goes on from "PATH: …". ``command`` where it is the ExecStart=
+    line that changes.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict)
+    subject: str = ""
     reason: str = ""
     refused: EditRefused | None = None
     command: bool = False
@@ -29,11 +31,18 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A file's bytes before the first edit and after the last one."""
+    """A file's bytes before the first edit and after the last one, and each edit's subject and reason."""
 
     before: bytes | None
     after: bytes
-    reasons: tuple[str, ...]
+    reasons: tuple[tuple[str, str], ...]
+
+    def why(self) -> list[str]:
+        """The reasons, each once with all of its subjects."""
+        grouped: dict[str, list[str]] = {}
+        for subject, reason in self.reasons:
+            grouped.setdefault(reason, []).append(subject)
+        return [f"{', '.join(dict.fromkeys(subjects))}: {reason}" for reason, subjects in grouped.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +105,7 @@ class Situation:
             real = self.view.realpath(path)
             old = written.get(real)
             before = old.before if old else self._now(real)
-            reasons = (*(old.reasons if old else ()), *((way.reason,) if way.reason else ()))
+            reasons = (*(old.reasons if old else ()), *(((way.subject, way.reason),) if way.reason else ()))
             written[real] = Written(before, data, reasons)
         changed = replace(self, written=written)
         service = load(self.service.name, changed.view, self.manager)
@@ -126,7 +135,7 @@ class Situation:
     def edits(self) -> tuple[FileEdit, ...]:
         """What has been chosen, without files that came out as they were."""
         return tuple(
-            FileEdit(path, one.before, one.after, "; ".join(dict.fromkeys((*one.reasons, *self._others(path)))))
+            FileEdit(path, one.before, one.after, "; ".join((*one.why(), *self._others(path))))
             for path, one in self.written.items()
             if one.before != one.after
         )

@@ -22,6 +22,7 @@ from remedy.unit.edit_lines import (
 from remedy.unit.edit_script import keeps_script, with_script_value
 from remedy.unit.edit_state import Situation, Way
 from remedy.unit.types import SYSTEMD, EditRefused, Place
+from remedy.value import replace
 from remedy.view import is_executable
 
 _COMPILERS = ("nvcc", "ptxas", "python", "python3", "ninja", "gcc", "g++")
@@ -118,7 +119,7 @@ def _chain_ways(state: Situation, name: str, value: str | None, place: Place) ->
         if spot is not None and kept is None and state.in_place:
             document = state.document(place.path)
             data = without(document, spot) if value is None else with_value(document, spot, name, value, command=True)
-            yield Way({place.path: data}, f"{name} is decided by ExecStart= itself", command=True)
+            yield Way({place.path: data}, name, "decided by ExecStart= itself", command=True)
         elif kept is not None:
             why = f"{why}; {kept}"
     elif place.line:
@@ -127,7 +128,7 @@ def _chain_ways(state: Situation, name: str, value: str | None, place: Place) ->
             own = state.service.variables().get(name)
             changed = with_script_value(state.data(place.path), place.line, name, value, own)
             if changed is not None:
-                yield Way({place.path: changed}, f"{name} is decided by this script")
+                yield Way({place.path: changed}, name, "decided by this script")
             why = f"{why}, in a way that is no plain assignment"
         elif kept is not None:
             why = f"{why}, and that script may not be changed: {kept}"
@@ -154,23 +155,27 @@ def _in_place_ways(state: Situation, name: str, value: str, source: Place | None
             document = state.document(source.path)
             spot = assignment_at(document, "Environment", name, source.line)
             if spot is not None:
-                yield Way({source.path: with_value(document, spot, name, value)}, f"{name} is decided here")
+                yield Way({source.path: with_value(document, spot, name, value)}, name, "decided here")
         else:
             data = with_file_value(state.data(source.path), name, value, state.manager.version)
             if data is not None:
-                yield Way({source.path: data}, f"{name} is decided here, over any Environment= line")
+                yield Way({source.path: data}, name, "decided here, over any Environment= line")
         return
     version = state.manager.version
     for fault in state.service.faults:
         if fault.kind == "environment-file-export" and state.kept(fault.place.path) is None:
             changed = without_export(state.data(fault.place.path), name, value, version)
             if changed is not None:
-                yield Way({fault.place.path: changed}, f"systemd ignores the line as long as it says export {name}")
+                yield Way({fault.place.path: changed}, name, "ignored as long as the line says export")
     for path in _files_for_new(state):
         if path in state.files:
-            yield Way({path: environment_line(state.document(path), name, value)}, f"{name} goes beside its kin")
+            yield Way(
+                {path: environment_line(state.document(path), name, value)}, name, "new here, beside other variables"
+            )
         else:
-            yield Way({path: with_file_line(state.data(path), name, value, version)}, f"{name} goes beside its kin")
+            yield Way(
+                {path: with_file_line(state.data(path), name, value, version)}, name, "new here, beside other variables"
+            )
 
 
 def _files_for_new(state: Situation) -> list[str]:
@@ -211,7 +216,7 @@ def _uncovered(state: Situation, way: Way, name: str) -> Way:
                     files[path] = without(document, spot)
                     document = parse(files[path])
                     break
-    return Way(files, way.reason, way.refused, way.command)
+    return replace(way, files=files)
 
 
 def _unset_ways(state: Situation, name: str) -> Iterator[Way]:
@@ -220,7 +225,7 @@ def _unset_ways(state: Situation, name: str) -> Iterator[Way]:
         for path in _files_for_new(state):
             if path in state.files:
                 data = setting_line(state.document(path), "Service", "UnsetEnvironment", name)
-                yield Way({path: data}, f"{name} comes from outside the unit")
+                yield Way({path: data}, name, "comes from outside the unit")
     if state.style != "in-place":
         yield from drop_in_ways(state, name, None, over_file=False)
 
@@ -241,7 +246,7 @@ def _removed(state: Situation, name: str) -> Way:
             break
         files[path] = data
         current = current.after(Way({path: data}))
-    return Way(files, f"{name} is taken out")
+    return Way(files, name, "taken out")
 
 
 def _without_variable(state: Situation, name: str, place: Place) -> bytes | None:
