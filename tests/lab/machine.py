@@ -39,6 +39,9 @@ ENVIRONMENT: Mapping[str, str] = {
 #: Disks lie in memory while the host has this much to spare (kB), else in the lab's folder.
 MEMORY_FOR_DISK = 6 * 1024 * 1024
 BOOT_TIMEOUT = 60.0
+#: The kernel ends the whole machine when its owner ends, however that happens: nspawn alone would leave its
+#: payload running, so it gets a PID namespace, and that ends with its first process.
+_LEASH = ("unshare", "--mount-proc", "--pid", "--fork", "--kill-child=KILL", "--")
 _numbers = itertools.count(1)
 
 Command = str | Sequence[str]
@@ -121,8 +124,7 @@ class Machine:
         enter = 'until [ "$1" = -- ]; do echo $$ >"$1" || exit; shift; done; shift; exec "$@"'
         with (self.folder / "console.log").open("ab") as console:
             self._nspawn = subprocess.Popen(
-                # The kernel ends the machine when this process ends, however it ends.
-                ["setpriv", "--pdeathsig", "KILL", "sh", "-c", enter, "sh", *groups, "--", *argv, "-b"],
+                ["setpriv", "--pdeathsig", "KILL", "sh", "-c", enter, "sh", *groups, "--", *_LEASH, *argv, "-b"],
                 stdin=subprocess.DEVNULL,
                 stdout=console,
                 stderr=console,
@@ -145,17 +147,19 @@ class Machine:
         raise MachineError(f"{self.name} did not boot:\n{console}")
 
     def _find_leader(self) -> bool:
-        """Find the machine's PID 1, as the host numbers it: nspawn's child in a PID namespace of its own."""
-        if self._nspawn is None:
-            return False
-        own = os.stat("/proc/self/ns/pid").st_ino
-        for child in _children(self._nspawn.pid):
+        """Find the machine's PID 1, as the host numbers it: the child of nspawn that runs systemd."""
+        nspawns = _children(self._nspawn.pid) if self._nspawn is not None else []
+        for child in itertools.chain.from_iterable(map(_children, nspawns)):
             with contextlib.suppress(OSError):
-                program = os.readlink(f"/proc/{child}/exe")
-                if os.stat(f"/proc/{child}/ns/pid").st_ino != own and program.endswith("/systemd"):
+                if os.readlink(f"/proc/{child}/exe").endswith("/systemd"):
                     self._leader = child
                     return True
         return False
+
+    @property
+    def leader(self) -> int:
+        """The machine's PID 1, as the host numbers it; 0 while it is off."""
+        return self._leader
 
     @property
     def running(self) -> bool:
@@ -163,13 +167,17 @@ class Machine:
         return self._nspawn is not None and self._nspawn.poll() is None
 
     def kill(self) -> None:
-        """Cut the power: SIGKILL to the machine's PID 1, and with it, by the kernel, to all that it runs."""
+        """Cut the power: SIGKILL to the first process, and with it, by the kernel, to all that it runs."""
         if self._nspawn is None:
             return
-        for process in [*_children(self._nspawn.pid), self._nspawn.pid]:
+        for process in _children(self._nspawn.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        self._nspawn.wait()
+        try:
+            self._nspawn.wait(10.0)
+        except subprocess.TimeoutExpired:
+            self._nspawn.kill()
+            self._nspawn.wait()
         self._gone()
 
     def poweroff(self, timeout: float = 60.0) -> None:

@@ -26,7 +26,8 @@ def build(suite: str = "bookworm", log: Log = print) -> Root:
     """Build what is missing of the root for `suite`, and return it.  Needs root's rights.
 
     bookworm has everything; another suite gets systemd, Python and remedy only, for a matrix of systemd
-    versions: trixie has 257, bullseye 247 (and a Python that is too old for remedy).  Raises RuntimeError with the output of the step that failed.
+    versions: trixie has 257, bullseye 247 (and a Python that is too old for remedy).
+    Raises RuntimeError with the output of the step that failed.
     """
     host.check_rights()
     host.install_tools()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from tests.lab.layers import Root
-from tests.lab.machine import Machine, MachineError
+from tests.lab.machine import PROJECT, Machine, MachineError
 
 pytestmark = pytest.mark.machine
 
@@ -129,6 +132,24 @@ def test_a_power_cut_leaves_the_disk(lab_root: Root) -> None:
     assert not folder.exists()
     with Machine(lab_root) as other:
         assert other.exec("cat /etc/kept", check=False).returncode != 0
+
+
+def test_a_killed_owner_takes_its_machine_along(lab_root: Root) -> None:
+    program = (
+        "import time; from tests.lab import recipe; from tests.lab.machine import Machine\n"
+        "with Machine(recipe.build()) as m: print(m.folder, m.leader, flush=True); time.sleep(600)"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", program], cwd=PROJECT, stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    folder, leader = owner.stdout.readline().split()
+    owner.kill()
+    owner.communicate()
+    deadline = time.monotonic() + 10
+    while Path("/proc", leader).exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path("/proc", leader).exists()
+    with Machine(lab_root):
+        assert not Path(folder).exists()
 
 
 def test_machines_side_by_side_are_apart(lab_root: Root, machine: Machine) -> None:
