@@ -24,7 +24,7 @@ def toolkits(*, json: bool) -> int:
 
 def uses_of(machine: Machine) -> tuple[Use, ...]:
     """Every toolkit, with the administrator's services whose environment names it."""
-    from remedy.facts.toolkits import finish, look_up
+    from remedy.facts.toolkits import finish, look_up, with_architectures
 
     services = _services(machine)
     roots: dict[str, list[tuple[str, str]]] = {}
@@ -34,7 +34,8 @@ def uses_of(machine: Machine) -> tuple[Use, ...]:
     # The candidates' folders are found from an environment: one that names all that any service names.
     env = {"PATH": ":".join(f"{root}/bin" for root in roots)} if roots else {}
     kits = finish(machine.view, look_up(machine.view, machine.runner, env, None, None))
-    return tuple(Use(kit, tuple(roots.get(kit.root, ()))) for kit in kits if kit.nvcc or kit.components)
+    shown = with_architectures(machine.runner, tuple(kit for kit in kits if kit.nvcc or kit.components), None)
+    return tuple(Use(kit, tuple(roots.get(kit.root, ()))) for kit in shown)
 
 
 def _services(machine: Machine) -> list[Service]:

@@ -62,16 +62,6 @@ def read_cache(view: View, place: CachePlace, account: Account | None) -> JitCac
     )
 
 
-def size_of(view: View, path: str) -> int:
-    """The bytes of all files below a folder, symlinks not followed: for a cache that is keyed by content."""
-    found = view.lstat(path)
-    if found is None or found.kind == "symlink":
-        return 0
-    if found.kind == "directory":
-        return sum(size_of(view, f"{path}/{name}") for name in listing(view, path))
-    return found.size
-
-
 def may_write(found: Stat, account: Account) -> bool:
     """Whether a user may make files in a folder, by owner, groups and mode: path_resolution(7)."""
     return account.uid == 0 or _allowed(found, account, 0o3)

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 
 from remedy.facts.accounts import Account
 from remedy.facts.names import head_of, listing, range_of, text_of
-from remedy.facts.run import Runner, Running, run
+from remedy.facts.run import Runner, Running
 from remedy.facts.types import Interpreter, Toolkit, Version
-from remedy.value import dataclass
+from remedy.value import dataclass, replace
 from remedy.view import View, is_directory, is_executable, is_file
 
 REMEDY_PREFIX = "/var/lib/remedy/toolkits"
@@ -91,15 +91,23 @@ def finish(view: View, candidates: tuple[Candidate, ...]) -> tuple[Toolkit, ...]
     return tuple(_toolkit(view, candidate, versions) for candidate in candidates)
 
 
-def target_architectures(runner: Runner, toolkit: Toolkit, user: Account | None) -> frozenset[str]:
-    """What a toolkit's nvcc can target, by asking it; empty where it does not answer.
+def with_architectures(runner: Runner, kits: tuple[Toolkit, ...], user: Account | None) -> tuple[Toolkit, ...]:
+    """The toolkits with what their nvcc says it can target; a diagnosis has no need to ask.
 
     ``nvcc --list-gpu-arch`` (11.0 and later) lists no suffixed architectures: those of ``jit.tables`` hold for them.
     """
-    if toolkit.nvcc is None:
-        return frozenset()
-    answer = run(runner, (toolkit.nvcc, "--list-gpu-arch"), timeout=_TIMEOUT, user=user)
-    return frozenset(re.findall(r"^compute_(\w+)$", answer.text, re.MULTILINE))
+    asked = {
+        kit.nvcc: runner.start((kit.nvcc, "--list-gpu-arch"), timeout=_TIMEOUT, user=user) for kit in kits if kit.nvcc
+    }
+    return tuple(
+        replace(kit, architectures=parse_architectures(asked[kit.nvcc].result().text)) if kit.nvcc else kit
+        for kit in kits
+    )
+
+
+def parse_architectures(text: str) -> frozenset[str]:
+    """The lines of ``nvcc --list-gpu-arch`` without ``compute_``."""
+    return frozenset(re.findall(r"^compute_(\w+)$", text, re.MULTILINE))
 
 
 def parse_release(data: bytes) -> Version | None:

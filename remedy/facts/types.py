@@ -127,7 +127,11 @@ class CacheEntry:
 
 @dataclass(frozen=True, slots=True)
 class JitCache:
-    """The cache folder of one JIT library; ``writable`` by the service's user, None where that is unknown."""
+    """The cache folder of one JIT library; ``writable`` by the service's user, None where that is unknown.
+
+    ``size`` is that of ``entries``: 0 for a cache that is keyed by content and never read. ``locks`` are files whose
+    existence alone some library takes for a build under way; ``why`` says what can't be told or written.
+    """
 
     library: str
     path: str

@@ -33,6 +33,7 @@ def toolkits_json(uses: Sequence[Use]) -> dict[str, Any]:
                 "version": dotted(use.toolkit.version) if use.toolkit.version else None,
                 "headers_version": dotted(use.toolkit.headers_version) if use.toolkit.headers_version else None,
                 "origin": use.toolkit.origin,
+                "architectures": _ordered(use.toolkit.architectures),
                 "components": sorted(use.toolkit.components),
                 "missing": [part for part in NEEDED if part not in use.toolkit.components],
                 "used_by": [{"unit": unit, "through": variable} for unit, variable in use.users],
@@ -56,9 +57,16 @@ def _toolkit_text(use: Use, columns: int) -> str:
     if kit.real_root != kit.root:
         title += f" (is {kit.real_root})"
     pairs = [("parts", "complete" if not missing else f"lacks {', '.join(missing)}")]
+    if kit.architectures:
+        pairs.append(("targets", " ".join(_ordered(kit.architectures))))
     if kit.headers_version and kit.version and kit.headers_version[:2] != kit.version[:2]:
         pairs.append(("headers", f"of CUDA {dotted(kit.headers_version)}: not the compiler's release"))
     if kit.why:
         pairs.append(("note", kit.why))
     pairs.append(("used by", ", ".join(f"{unit} ({variable})" for unit, variable in use.users) or "no service"))
     return wrap(title, columns=columns) + "\n" + rows(pairs, columns)
+
+
+def _ordered(architectures: frozenset[str]) -> list[str]:
+    """As compute capabilities grow: 90 before 120."""
+    return sorted(architectures, key=lambda name: (len(name), name))

@@ -7,7 +7,7 @@ import pytest
 
 from remedy.facts.accounts import Account
 from remedy.facts.cache_places import cache_places
-from remedy.facts.caches import may_write, read_caches, size_of
+from remedy.facts.caches import may_write, read_caches
 from remedy.facts.files import Files
 from remedy.facts.types import Dist, Interpreter, JitCache
 from remedy.view import Stat
@@ -153,12 +153,3 @@ class TestWritable:
     def test_a_workspace_that_root_owns(self, tree: Path) -> None:
         cache = self.look(tree, {"FLASHINFER_WORKSPACE_BASE": "/srv"})
         assert cache.writable is False and cache.why == "/ is not writable by llm (owner 0, mode 0755)"
-
-
-def test_sizes_do_not_follow_symlinks(tmp_path: Path) -> None:
-    (tmp_path / "a/b").mkdir(parents=True)
-    (tmp_path / "a/one").write_bytes(b"12345")
-    (tmp_path / "a/b/two").write_bytes(b"123")
-    (tmp_path / "a/loop").symlink_to("..")
-    assert size_of(Files(), f"{tmp_path}/a") == 8
-    assert size_of(Files(), f"{tmp_path}/none") == 0

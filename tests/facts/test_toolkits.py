@@ -5,7 +5,7 @@ import pytest
 from remedy.facts.recorded import Recording, RecordingView, ReplayView
 from remedy.facts.run import NoRunner, Result
 from remedy.facts.snapshot_file import dump, load
-from remedy.facts.toolkits import finish, look_up, parse_cuda_version, parse_release, target_architectures
+from remedy.facts.toolkits import finish, look_up, parse_cuda_version, parse_release, with_architectures
 from remedy.facts.types import Interpreter, Toolkit
 from tests.facts.answers import Answers
 from tests.memory import MemoryView
@@ -194,6 +194,8 @@ def test_cuda_version_of_a_header(text: bytes, version: tuple[int, int] | None) 
 
 def test_architectures_are_asked_of_nvcc() -> None:
     kit = Toolkit("/c", "/c/bin/nvcc", (13, 0), None, frozenset(), "apt", "/c")
+    hollow = Toolkit("/h", None, None, None, frozenset(), "apt", "/h")
     runner = Answers({("/c/bin/nvcc", "--list-gpu-arch"): Result(0, b"compute_75\ncompute_120\n")})
-    assert target_architectures(runner, kit, None) == {"75", "120"}
-    assert target_architectures(NoRunner("-"), kit, None) == frozenset()
+    asked = with_architectures(runner, (kit, hollow), None)
+    assert asked[0].architectures == {"75", "120"} and asked[1] == hollow
+    assert with_architectures(NoRunner("-"), (kit,), None) == (kit,)
