@@ -127,16 +127,18 @@ def _chain_ways(state: Situation, name: str, value: str | None, place: Place) ->
         if kept is None and value is not None:
             own = state.service.variables().get(name)
             changed = with_script_value(state.data(place.path), place.line, name, value, own)
-            if changed is not None:
+            if changed is None:
+                why = f"{why}, in a way that is no plain assignment"
+            elif state.in_place:
                 yield Way({place.path: changed}, name, "decided by this script")
-            why = f"{why}, in a way that is no plain assignment"
         elif kept is not None:
             why = f"{why}, and that script may not be changed: {kept}"
     yield Way(refused=EditRefused(name, why, place))
 
 
 def _set_ways(state: Situation, name: str, value: str) -> Iterator[Way]:
-    source = state.service.environment[name].source if name in (state.service.environment or {}) else None  # type: ignore[index]
+    own = (state.service.environment or {}).get(name)
+    source = own.source if own else None
     hidden = _unset_spots(state, name)
     if state.in_place:
         for way in _in_place_ways(state, name, value, source):
@@ -169,13 +171,10 @@ def _in_place_ways(state: Situation, name: str, value: str, source: Place | None
                 yield Way({fault.place.path: changed}, name, "ignored as long as the line says export")
     for path in _files_for_new(state):
         if path in state.files:
-            yield Way(
-                {path: environment_line(state.document(path), name, value)}, name, "new here, beside other variables"
-            )
+            data = environment_line(state.document(path), name, value)
         else:
-            yield Way(
-                {path: with_file_line(state.data(path), name, value, version)}, name, "new here, beside other variables"
-            )
+            data = with_file_line(state.data(path), name, value, version)
+        yield Way({path: data}, name, "new here, beside other variables")
 
 
 def _files_for_new(state: Situation) -> list[str]:
