@@ -103,9 +103,14 @@ def list_problems(context: Context, targets: frozenset[str], nvcc: Version | Non
         yield Problem("arch-list-wrong", said, facts, fatal, VARIABLE)
 
 
+def is_overwritten(context: Context) -> bool:
+    """Whether the unit's own list is of no effect: SGLang puts its GPU there for each build (0.5.10 on)."""
+    return servers.runs(context, "sglang", "0.5.10")
+
+
 def _targets(context: Context) -> frozenset[str]:
     """What nvcc is asked for: the list, else the plain capability of the first GPU that nvidia-smi names."""
-    if VARIABLE in context.env:
+    if VARIABLE in context.env and not is_overwritten(context):
         return listed(context)[0]
     gpus = [gpu.capability for gpu in context.snapshot.gpus if gpu.capability]
     return frozenset({tables.spelled(gpus[0])}) if gpus else frozenset()
@@ -114,9 +119,10 @@ def _targets(context: Context) -> frozenset[str]:
 def _undetected(version: str, context: Context, *, fatal: bool) -> Iterator[Problem]:
     """Without nvidia-smi on PATH, 0.1.0 to 0.1.8 build for compute_70, which CUDA 13 has dropped."""
     path = context.env.get("PATH")
-    if VARIABLE in context.env or which(context.view, "nvidia-smi", path, lookup.UNSET_PATH):
+    # SGLang 0.5.9 and later say which GPU it is.
+    if VARIABLE in context.env or not context.snapshot.gpus or servers.runs(context, "sglang", "0.5.9"):
         return
-    if not context.snapshot.gpus:
+    if which(context.view, "nvidia-smi", path, lookup.UNSET_PATH):
         return
     if at_least(version, "0.1.9"):
         text = f"TVM-FFI {version} asks nvidia-smi for the GPU: none on the unit's PATH"
@@ -144,8 +150,8 @@ class TvmFfi:
         folder = context.env.get("TVM_FFI_CACHE_DIR") or posixpath.join(lookup.home(context), ".cache/tvm-ffi")
         problems = (
             *rocm_problem(version, context, fatal=used),
-            *list_problems(context, targets, one.nvcc_version, fatal=used),
-            *(() if servers.runs(context, "sglang", "0.5.10") else _undetected(version, context, fatal=used)),
+            *(() if is_overwritten(context) else list_problems(context, targets, one.nvcc_version, fatal=used)),
+            *_undetected(version, context, fatal=used),
             *(judge.problems(one) if used else ()),
             *caches.writable(context, one.who, folder, fatal=used),
         )

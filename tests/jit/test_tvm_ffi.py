@@ -56,7 +56,10 @@ def test_rocm(version: str, env: dict[str, str], rocm: bool, expected: list[str]
     ],
 )
 def test_lists(text: str, expected: list[str]) -> None:
-    assert causes(resolve(env={"CUDA_HOME": NEW.root, "TVM_FFI_CUDA_ARCH_LIST": text})) == expected
+    env = {"CUDA_HOME": NEW.root, "TVM_FFI_CUDA_ARCH_LIST": text}
+    assert causes(resolve(env=env, sglang="0.5.7")) == expected
+    assert causes(resolve(env=env, sglang="0.5.9")) == expected
+    assert causes(resolve(env=env, sglang="0.5.10")) == []
 
 
 @pytest.mark.parametrize(
