@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
 import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -183,29 +184,31 @@ def test_links_swapped_in_all_the_time_never_reach_what_is_roots(home: Path, tmp
         (precious / name).mkdir(parents=True)
     real = home / "cached_ops"
     entry(home)
-    stop = threading.Event()
+    moved = 0
 
     def swap() -> None:
         spare = home / "spare"
-        while not stop.is_set():
+        while True:
             real.rename(spare)
             real.symlink_to(precious)
             real.unlink()
             spare.rename(real)
 
-    thread = threading.Thread(target=swap)
-    thread.start()
+    # A process of its own: the rights that are taken on are those of the whole process.
+    swapper = multiprocessing.get_context("fork").Process(target=swap)
+    swapper.start()
     try:
         for number in range(300):
-            try:
+            with contextlib.suppress(OSError, Refused):
                 before = caches.look(str(real / "sampling"), ID, number)
                 caches.move(before)
+                moved += 1
                 caches.restore(before)
-            except (OSError, Refused):
-                pass
+        assert swapper.is_alive()
     finally:
-        stop.set()
-        thread.join()
+        swapper.kill()
+        swapper.join()
+    assert moved
     assert names(precious) == ["keep", "sampling"]
 
 
