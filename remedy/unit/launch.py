@@ -24,8 +24,10 @@ _SHEBANG_LIMIT = 4096
 # No script is as long as this; what is longer is not read at all.
 _SCRIPT_LIMIT = 4 * 1024 * 1024
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "rbash"})
-_PROJECT_TOOLS = frozenset({"poetry", "pdm", "rye", "pipenv", "hatch", "pixi"})
-_CONDAS = frozenset({"conda", "mamba", "micromamba"})
+# Tools that choose a Python environment and run a command in it.
+_CHOOSERS = frozenset(
+    ("uv", "conda", "mamba", "micromamba", "poetry", "pdm", "rye", "pipenv", "hatch", "pixi", "pyenv")
+)
 _BRACED = r"\$\$|\$\{([^}]*)\}"
 
 
@@ -115,12 +117,10 @@ def _step(stage: Stage, view: View) -> Stage:
         from remedy.unit.launch_shell import follow_shell
 
         return follow_shell(stage, view)
-    if name == "uv" or name in _PROJECT_TOOLS or name in _CONDAS:
-        from remedy.unit.launch_environments import follow_conda, follow_project_tool, follow_uv
+    if name in _CHOOSERS:
+        from remedy.unit.launch_environments import follow_chooser
 
-        if name == "uv":
-            return follow_uv(stage, view)
-        return follow_conda(stage, view) if name in _CONDAS else follow_project_tool(stage, view)
+        return follow_chooser(stage, name, view)
     if name == "uvx":
         return stage.note(f"{stage.place}: uvx makes its environment when it runs").end()
     if name in CONTAINERS:
@@ -129,7 +129,8 @@ def _step(stage: Stage, view: View) -> Stage:
     if is_python(name):
         if path is None:
             return stage.note(f"{stage.place}: {name} is nowhere on PATH").end()
-        return finish_python(stage, path, view)
+        # pyenv's and asdf's shims are scripts that look for the Python to run.
+        return _file(stage, path, view) if "/shims/" in path else finish_python(stage, path, view)
     if path is None:
         return stage.note(f"{stage.place}: {stage.argv[0]} is nowhere on PATH").end()
     return _file(stage, path, view)

@@ -12,6 +12,39 @@ from remedy.value import replace
 from remedy.view import View, is_directory, is_file, which
 
 
+def follow_chooser(stage: Stage, tool: str, view: View) -> Stage:
+    """Step through one of these tools."""
+    match tool:
+        case "uv":
+            return follow_uv(stage, view)
+        case "conda" | "mamba" | "micromamba":
+            return follow_conda(stage, view)
+        case "pyenv":
+            return follow_pyenv(stage, view)
+        case _:
+            return follow_project_tool(stage, view)
+
+
+def follow_pyenv(stage: Stage, view: View) -> Stage:
+    """``pyenv exec``: the version that PYENV_VERSION, .python-version or the global file names."""
+    words = stage.argv[1:]
+    root = stage.get("PYENV_ROOT") or f"{stage.get('HOME') or '/root'}/.pyenv"
+    local = _nearest(stage.directory, ".python-version", view, "/.python-version")
+    version = stage.get("PYENV_VERSION") or _first_word(view, local) or _first_word(view, f"{root}/version")
+    prefix = f"{root}/versions/{version}"
+    if words[:1] != ("exec",) or not version or not is_directory(view, prefix):
+        return stage.note(f"{stage.place}: the version that pyenv chooses was not found").end()
+    return stage.hop(f"chooses {prefix}", "pyenv").prepend_path(f"{prefix}/bin").run(words[1:])
+
+
+def _first_word(view: View, path: str | None) -> str:
+    try:
+        words = view.read(path, 4096).decode("utf-8", "replace").split() if path else []
+    except OSError:
+        return ""
+    return words[0] if words else ""
+
+
 def follow_uv(stage: Stage, view: View) -> Stage:
     """``uv run``: the project's environment first on PATH, then the command. docs.astral.sh/uv, "Project structure"."""
     words = list(stage.argv[1:])

@@ -56,6 +56,7 @@ WRAPPERS: dict[str, Wrapper] = {
         "reuid regid euid egid ruid rgid groups inh-caps ambient-caps bounding-set securebits pdeathsig ptracer"
         " selinux-label apparmor-profile landlock-access landlock-rule seccomp-filter",
     ),
+    "screen": _wrapper("SchetpTX"),
     "strace": _wrapper("aoeEOpsSuIXbP", "output trace"),
     "mpirun": _wrapper("", "np n hostfile machinefile host mca bind-to map-by x wdir oversubscribe-limit"),
 }
@@ -68,7 +69,7 @@ USER_SWITCHES = frozenset({"sudo", "su", "runuser", "gosu", "su-exec"})
 CONTAINERS = frozenset(
     ("docker", "podman", "nerdctl", "ctr", "apptainer", "singularity", "enroot", "nspawn", "systemd-nspawn", "crun",
      "runc", "lxc-start", "lxc-execute", "docker-compose", "podman-compose", "kubectl", "microk8s", "k3s", "toolbox",
-     "distrobox", "bwrap", "flatpak", "srun")
+     "distrobox")
 )  # fmt: skip
 
 

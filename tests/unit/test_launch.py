@@ -35,12 +35,21 @@ if __name__ == '__main__':
     "/opt/conda/envs/vllm/conda-meta/history": "",
     "/opt/conda/envs/vllm/etc/conda/activate.d/cuda.sh": "export CUDA_HOME=$CONDA_PREFIX\n",
     "/opt/app/pyproject.toml": "",
+    "/root/.pyenv/shims/python3": """#!/usr/bin/env bash
+set -e
+[ -n "$PYENV_DEBUG" ] && set -x
+program="${0##*/}"
+export PYENV_ROOT="/root/.pyenv"
+exec "/root/.pyenv/libexec/pyenv" exec "$program" "$@"
+""",
+    "/root/.pyenv/version": "3.12.1\n",
     "/opt/app/.venv/pyvenv.cfg": "",
 }
 PROGRAMS = (
     "/venv/bin/python3", "/venv/bin/sglang", "/venv/bin/torchrun", "/venv/bin/long", "/venv/bin/moved", "/bin/sh",
     "/usr/bin/env", "/bin/bash", "/opt/env-s", "/opt/native", "/usr/bin/python3", "/opt/conda/bin/conda",
     "/opt/conda/envs/vllm/bin/python", "/opt/app/.venv/bin/python3",
+    "/root/.pyenv/shims/python3", "/root/.pyenv/versions/3.12.1/bin/python3",
 )  # fmt: skip
 
 
@@ -80,6 +89,8 @@ def follow(exec_start: str, *lines: str, files: dict[str, bytes | str] | None = 
         ("/usr/bin/uv run --project /opt/app -m v", "/opt/app/.venv/bin/python", "v"),
         ("/usr/bin/uv run --directory /opt/app python3 -m v", "/opt/app/.venv/bin/python3", "v"),
         ("/usr/bin/poetry -C /opt/app run python3 -m v", "/opt/app/.venv/bin/python3", "v"),
+        ("/root/.pyenv/shims/python3 -m v", "/root/.pyenv/versions/3.12.1/bin/python3", "v"),
+        ("/usr/bin/screen -DmS name /venv/bin/python3 -m a", PYTHON, "a"),
         ("/opt/native --x", None, None),
     ],
 )
