@@ -59,6 +59,12 @@ def locked(context: Context, who: str, folder: str, *, fatal: bool) -> Iterator[
                 yield Problem("jit-cache-locked", text, (f"{lock} exists",), fatal)
 
 
+def idle(context: Context) -> bool:
+    """Whether the service is known not to run, so that no process of it holds a lock."""
+    state = context.snapshot.state
+    return state is not None and state.active_state in ("failed", "inactive")
+
+
 def cudart_majors(entry: CacheEntry) -> frozenset[int]:
     """The CUDA majors of the runtimes that a built module loads (``libcudart.so.12``)."""
     found = (name.rpartition(".so.")[2].partition(".")[0] for name in entry.needed if name.startswith("libcudart.so."))

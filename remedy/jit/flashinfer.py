@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from remedy.facts.types import Version
-from remedy.jit import caches, devices, flashinfer_cache, judge, lookup, servers, tables, torch_archs
+from remedy.jit import caches, devices, flashinfer_cache, judge, lookup, servers, tables, torch_archs, vllm
 from remedy.jit.flashinfer_archs import VARIABLE, Archs, NotBuildable, detected, listed, normalised, requirement
 from remedy.jit.lookup import Found
 from remedy.jit.tables import Capability
@@ -55,8 +55,11 @@ def _root_by_which(version: str, context: Context) -> Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
-    """Everything about one release in one context that its rules share."""
+class Case:
+    """Everything about one release in one context that its rules share.
+
+    ``seen`` is the CUDA release that it takes for the toolkit's: nvcc's, else torch's.
+    """
 
     version: str
     context: Context
@@ -77,7 +80,8 @@ class _Case:
         return self.context.env.get(name)
 
 
-def _case(version: str, context: Context) -> _Case:
+def case_of(version: str, context: Context) -> Case:
+    """The lookups of one release here."""
     found = root(version, context)
     interpreter = context.snapshot.interpreter
     torch = cuda(interpreter.torch_cuda) if interpreter else None
@@ -86,9 +90,7 @@ def _case(version: str, context: Context) -> _Case:
     if seen is None and not asked.exists and at_least(version, "0.4.0"):
         seen = torch
     capabilities = devices.visible(context)
-    return _Case(
-        version, context, found, capabilities, torch, seen, _archs(version, context, asked, capabilities, seen)
-    )
+    return Case(version, context, found, capabilities, torch, seen, _archs(version, context, asked, capabilities, seen))
 
 
 def _archs(
@@ -127,7 +129,7 @@ def _uncaught(asked: Found, context: Context) -> str | None:
     return None
 
 
-def _requires(case: _Case) -> Requirement:
+def _requires(case: Case) -> Requirement:
     """What this release needs of a toolkit for the visible GPUs; nothing where it serves none of them."""
     if case.capabilities and max(case.capabilities) < _LOWEST:
         return Requirement()
@@ -161,7 +163,7 @@ def _requires(case: _Case) -> Requirement:
     )
 
 
-def _minimum(case: _Case, capability: Capability) -> tuple[Version | None, str]:
+def _minimum(case: Case, capability: Capability) -> tuple[Version | None, str]:
     """The lowest nvcc for one GPU, and who says so."""
     if _fp4_needs_family(case, capability):
         return (12, 9), "its FP4 modules are built for compute_120f, which needs"
@@ -173,13 +175,13 @@ def _minimum(case: _Case, capability: Capability) -> tuple[Version | None, str]:
     return minimum, f"GPU {dotted(capability)} (compute_{tables.spelled(capability, suffix)}) needs"
 
 
-def _fp4_needs_family(case: _Case, capability: Capability) -> bool:
+def _fp4_needs_family(case: Case, capability: Capability) -> bool:
     """From 0.6.6 on the FP4 modules follow torch's CUDA, whatever nvcc is (get_fp4_quantization_module)."""
     newer = case.torch is not None and case.torch >= (12, 9)
     return capability[0] == 12 and at_least(case.version, "0.6.6") and newer and servers.asks_for(case.context, "fp4")
 
 
-def _targets(case: _Case) -> frozenset[str]:
+def _targets(case: Case) -> frozenset[str]:
     """What nvcc is asked for: the set itself, or what it would be with a toolkit that suits, and SGLang's own."""
     found = set(case.archs.targets)
     if not found:
@@ -195,36 +197,50 @@ def _targets(case: _Case) -> frozenset[str]:
     return frozenset(found)
 
 
-def _fatal(case: _Case) -> bool:
-    """Whether the service stops when FlashInfer can't build.
+def _imported(case: Case) -> bool:
+    """Whether the service imports FlashInfer, so that what fails there stops it.
 
-    vLLM up to 0.31 leaves FlashInfer out where no nvcc is on PATH and flashinfer-cubin is not installed; 0.32 and
-    later where its own lookup finds none (utils/flashinfer.has_flashinfer). GPUs below 7.5 are not served at all.
+    vLLM leaves it out where it sees no nvcc (see vllm.flashinfer_is_on). GPUs below 7.5 are not served at all.
     """
     if case.capabilities and max(case.capabilities) < _LOWEST:
         return False
-    if not servers.runs(case.context, "vllm"):
-        return True
-    from remedy.jit.vllm import flashinfer_is_on
-
-    return flashinfer_is_on(case.context)
+    return not servers.runs(case.context, "vllm") or vllm.flashinfer_is_on(case.context)
 
 
-def _import_problems(case: _Case) -> Iterator[Problem]:
+def _fatal(case: Case) -> bool:
+    """Whether the service stops when FlashInfer can't build: not where its command line chose everything else."""
+    return _imported(case) and not _unused(case)
+
+
+def _unused(case: Case) -> bool:
+    """Whether another attention and another sampling are chosen. On Blackwell vLLM takes FlashInfer by itself."""
+    context = case.context
+    if servers.asks_for(context, "flashinfer"):
+        return False
+    if context.server == "sglang":
+        attention = servers.option(context, "--attention-backend")
+        return attention in ("triton", "torch_native") and servers.option(context, "--sampling-backend") == "pytorch"
+    older = bool(case.capabilities) and max(case.capabilities) < (10, 0)
+    chosen = "FLASHINFER" in context.env.get("VLLM_ATTENTION_BACKEND", "")
+    off = context.env.get("VLLM_USE_FLASHINFER_SAMPLER") == "0"
+    return context.server == "vllm" and older and off and not chosen
+
+
+def _import_problems(case: Case) -> Iterator[Problem]:
     """What already stops ``import flashinfer``, or empties the set that every later check reads."""
     yield from _version_problems(case)
     names = VARIABLE if at_least(case.version, "0.3.1") else torch_archs.VARIABLE
     text, archs = case.list_text, case.archs
     if archs.error and text is not None and not archs.error.startswith("RuntimeError"):
         said = f"{names}={text!r} is not what {case.who} can read: {archs.error}"
-        yield Problem("arch-list-wrong", said, (f"{names}={text}",), _fatal(case), names)
+        yield Problem("arch-list-wrong", said, (f"{names}={text}",), _imported(case), names)
         return
     if text is None or not case.context.snapshot.capabilities or not archs.targets:
         return
     yield from _list_problems(case, names, text)
 
 
-def _list_problems(case: _Case, name: str, text: str) -> Iterator[Problem]:
+def _list_problems(case: Case, name: str, text: str) -> Iterator[Problem]:
     """A list that can be read, but names what no GPU here runs, or what this nvcc does not know."""
     targets, fatal = case.archs.targets, _fatal(case)
     lost = [one for one in case.capabilities if not any(tables.runs_on(target, one) for target in targets)]
@@ -246,18 +262,18 @@ def _list_problems(case: _Case, name: str, text: str) -> Iterator[Problem]:
         yield Problem("arch-list-wrong", said, facts, False, name)
 
 
-def _version_problems(case: _Case) -> Iterator[Problem]:
+def _version_problems(case: Case) -> Iterator[Problem]:
     """Kernel packages of another release: an error at import from 0.4.0, a warning from 0.7.2 on (jit/env.py)."""
     if case.context.env.get("FLASHINFER_DISABLE_VERSION_CHECK") or not at_least(case.version, "0.4.0"):
         return
     for name in ("flashinfer-cubin", "flashinfer-jit-cache"):
         other = servers.version(case.context, name)
         if other and other.partition("+")[0] != case.version.partition("+")[0]:
-            fatal = not at_least(case.version, "0.7.2")
+            fatal = _imported(case) and not at_least(case.version, "0.7.2")
             yield Problem("library-version-mismatch", f"{name} is {other}, flashinfer-python {case.version}", (), fatal)
 
 
-def _swallowed(case: _Case, one: judge.Build, already: tuple[Problem, ...]) -> Iterator[Problem]:
+def _swallowed(case: Case, one: judge.Build, already: tuple[Problem, ...]) -> Iterator[Problem]:
     """The set that stays empty because detection failed: the later "requires GPUs with sm75" says nothing of it."""
     if not (case.archs.warning or (case.archs.error or "").startswith("RuntimeError")) or any(
         found.fatal for found in already
@@ -271,6 +287,12 @@ def _swallowed(case: _Case, one: judge.Build, already: tuple[Problem, ...]) -> I
         yield one.problem("nvcc-too-old", f"{case.who}: {reason}")
 
 
+def _lock_problems(case: Case, folder: str) -> Iterator[Problem]:
+    """Up to 0.2.5 torch's own lock stands in each module's folder (torch.utils.cpp_extension.load)."""
+    if not at_least(case.version, "0.2.6"):
+        yield from caches.locked(case.context, case.who, folder, fatal=caches.idle(case.context))
+
+
 class FlashInfer:
     """Attention and sampling kernels, compiled at the first use of each module."""
 
@@ -280,7 +302,7 @@ class FlashInfer:
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """What this release would do here."""
-        case = _case(version, context)
+        case = case_of(version, context)
         one = judge.build(case.who, case.found, _requires(case), context, fatal=_fatal(case))
         folder = flashinfer_cache.folder(version, context, case.archs)
         problems = (*_import_problems(case), *judge.problems(one))
@@ -288,6 +310,7 @@ class FlashInfer:
         problems += tuple(caches.writable(context, case.who, folder, fatal=one.fatal))
         stale = tuple(flashinfer_cache.stale(version, context, folder, case.found, one.requires))
         problems += tuple(flashinfer_cache.problems(version, context, case.found, stale))
+        problems += tuple(_lock_problems(case, folder))
         return Resolution(
             library=self.name,
             version=version,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Final
 
 from remedy.facts.types import HostCompiler, Toolkit, Version
@@ -85,13 +84,16 @@ def build(
 def ceiling(context: Context, capabilities: tuple[Capability, ...]) -> Version | None:
     """The first nvcc that is too new: it has dropped a GPU, or its major is beyond what the driver runs.
 
-    NVIDIA's forward-compatibility libraries (cuda-compat, in a folder ``compat``) lift the driver's limit.
+    NVIDIA's forward-compatibility libraries (cuda-compat, in a folder ``compat``) lift the driver's limit. Where
+    torch itself is beyond it, the driver is what is wrong, and an nvcc of torch's major is not.
     """
     bounds = [found for one in capabilities if (found := tables.nvcc_below(one))]
-    driver = context.snapshot.driver
+    driver, interpreter = context.snapshot.driver, context.snapshot.interpreter
     if driver and "compat" not in context.env.get("LD_LIBRARY_PATH", ""):
         major = tables.driver_major(driver.library or driver.kernel_module, driver.cuda)
-        bounds += [(major + 1, 0)] if major else []
+        torch = cuda(interpreter.torch_cuda) if interpreter else None
+        if major and not (torch and torch[0] > major):
+            bounds.append((major + 1, 0))
     return min(bounds, default=None)
 
 
@@ -133,10 +135,12 @@ def nvcc_is_there(one: Build) -> Iterator[Problem]:
 def _why(one: Build) -> str:
     """What is wrong with a root that holds no nvcc."""
     root, view = one.found.root or "", one.context.view
+    if not root:
+        return "it is set, and empty, which ends the search"
+    if root.startswith(("~", "$")) or "$" in root:
+        return "systemd does not expand variables or ~ there"
     if not root.startswith("/"):
         return "that is no absolute path"
-    if "$" in root or "~" in root:
-        return "systemd does not expand variables or ~ there"
     if view.stat(root) is None:
         return "there is no such folder"
     if not is_directory(view, root):
@@ -231,46 +235,37 @@ def glibc_is_accepted(one: Build) -> Iterator[Problem]:
 
 
 def host_compiler_fits(one: Build) -> Iterator[Problem]:
-    """A C++ compiler for nvcc, of a version that its headers accept."""
+    """A C++ compiler for nvcc, of a version that its headers and the library's sources accept."""
     if not one.requires.host_compiler:
         return
-    variable, name = _host_compiler(one)
-    path = which(one.context.view, name, one.context.env.get("PATH"), lookup.UNSET_PATH)
+    variable = "CC" if one.ccbin and one.context.env.get("CC") else ""
+    name, path = lookup.command(one.context, variable, "gcc")
     if path is None:
-        origin = f" (${variable} names it)" if variable else ""
+        origin = f" ($CC is {name})" if variable else ""
         yield one.problem("host-compiler-missing", f"{one.who} needs {name} for nvcc: none on the unit's PATH{origin}")
         return
     compiler = _compiler(one.context, name, path)
-    highest = tables.highest_gcc(one.nvcc_version) if one.nvcc_version else None
-    if compiler is None or compiler.kind != "gcc" or not compiler.version or highest is None:
+    if compiler is None or compiler.kind != "gcc" or not compiler.version:
         return
-    if compiler.version[0] > highest:
-        text = f"nvcc {dotted(one.nvcc_version or ())} accepts gcc up to {highest}; {path} is {compiler.version[0]}"
-        yield one.problem("host-compiler-unsupported", text, f"{path} is gcc {dotted(compiler.version)}")
+    major, fact = compiler.version[0], f"{path} is gcc {dotted(compiler.version)}"
+    highest = tables.highest_gcc(one.nvcc_version) if one.nvcc_version else None
+    if highest is not None and major > highest:
+        text = f"nvcc {dotted(one.nvcc_version or ())} accepts gcc up to {highest}; {path} is {major}"
+        yield one.problem("host-compiler-unsupported", text, fact)
+    elif major < one.requires.gcc_minimum:
+        text = f"{one.who} needs gcc {one.requires.gcc_minimum} or later; {path} is {major}"
+        yield one.problem("host-compiler-unsupported", text, fact)
 
 
-def _host_compiler(one: Build) -> tuple[str, str]:
-    """The variable that names nvcc's host compiler ("" for none) and the program: of several -ccbin the last counts,
-    and NVCC_CCBIN is for none at all (checked with nvcc 13.0's -dryrun).
-    """
-    env = one.context.env
-    appended, prepended = _ccbin(env.get("NVCC_APPEND_FLAGS")), _ccbin(env.get("NVCC_PREPEND_FLAGS"))
-    handed = (env.get("CC") or "").split()[:1] if one.ccbin else []
-    ranked = (
-        ("NVCC_APPEND_FLAGS", appended),
-        ("CC", handed[0] if handed else None),
-        ("NVCC_PREPEND_FLAGS", prepended),
-        ("NVCC_CCBIN", env.get("NVCC_CCBIN")),
-    )
-    variable, name = next(((variable, name) for variable, name in ranked if name), ("", "gcc"))
-    folder = name.startswith("/") and is_directory(one.context.view, name)
-    return variable, posixpath.join(name, "gcc") if folder else name
-
-
-def _ccbin(flags: str | None) -> str | None:
-    words = (flags or "").replace("=", " ").split()
-    found = [after for word, after in pairwise(words) if word in ("-ccbin", "--compiler-bindir")]
-    return found[-1] if found else None
+def linker_driver_is_there(one: Build) -> Iterator[Problem]:
+    """$CXX or c++: it compiles the host's own sources, and links every module."""
+    if not one.requires.host_compiler:
+        return
+    name, path = lookup.command(one.context, "CXX", "c++")
+    if path is None:
+        origin = " ($CXX names it)" if one.context.env.get("CXX") else ""
+        text = f"{one.who} links with {name}: none on the unit's PATH{origin}"
+        yield one.problem("host-compiler-missing", text)
 
 
 def _compiler(context: Context, name: str, path: str) -> HostCompiler | None:
@@ -308,6 +303,7 @@ RULES: Final[tuple[Callable[[Build], Iterator[Problem]], ...]] = (
     toolkit_is_one,
     toolkit_is_whole,
     host_compiler_fits,
+    linker_driver_is_there,
     ninja_is_there,
     python_headers_are_there,
 )
@@ -327,5 +323,6 @@ def unknowns(one: Build) -> tuple[str, ...]:
     if snapshot.interpreter is None or cuda(snapshot.interpreter.torch_cuda) is None:
         found.append("torch's CUDA version is not known")
     if one.found.exists and one.nvcc_version is None:
-        found.append(f"the version of {one.found.nvcc} is not known")
+        why = f": {one.kit.why}" if one.kit and one.kit.why else ""
+        found.append(f"the version of {one.found.nvcc} is not known{why}")
     return tuple(found)

@@ -40,6 +40,7 @@ def joined(resolutions: Iterable[Resolution]) -> Requirement:
         python_headers=any(one.python_headers for one in every),
         reason=highest.reason,
         optional=frozenset[str]().union(*(one.optional for one in every)) - components,
+        gcc_minimum=max((one.gcc_minimum for one in every), default=0),
     )
 
 

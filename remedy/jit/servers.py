@@ -40,6 +40,17 @@ def asks_for(context: Context, word: str) -> bool:
     return any(word in part.lower() for part in context.argv)
 
 
+def option(context: Context, name: str) -> str | None:
+    """The value of a command line option, ``--name value`` or ``--name=value``; the last one counts."""
+    found = None
+    for index, word in enumerate(context.argv):
+        if word == name and index + 1 < len(context.argv):
+            found = context.argv[index + 1]
+        elif word.startswith(f"{name}="):
+            found = word.partition("=")[2]
+    return found
+
+
 def effective(context: Context) -> Context:
     """The context with the server's own settings applied, as its libraries see it."""
     added = _sglang(context)

@@ -15,6 +15,8 @@ from remedy.jit.versions import at_least
 _FIRST_KERNELS: Final = "0.5.7"
 _FIRST_SUFFIXED: Final = "0.5.17"
 _FIRST_OWN_BUILD: Final = "0.5.18"
+# Its sources are C++20 (-std=c++20), which gcc has from 10 on.
+_LOWEST_GCC: Final = 10
 
 
 def root(version: str, context: Context) -> Found:
@@ -61,7 +63,7 @@ class SGLang:
         if not at_least(version, "0.5.10") and tvm_ffi.VARIABLE in context.env:
             targets = tvm_ffi.listed(context)[0]
         fatal = servers.runs(context, "sglang")
-        needs = tvm_ffi.requirement(context, targets, capabilities, optional=not fatal)
+        needs = tvm_ffi.requirement(context, targets, capabilities, optional=not fatal, gcc_minimum=_LOWEST_GCC)
         one = judge.build(f"SGLang {version}", found, needs, context, fatal=fatal, ccbin=False, link_folders=("lib64",))
         folder = _cache(version, context)
         problems = (

@@ -64,9 +64,7 @@ def _lock_problems(torch: str, context: Context, folder: str) -> Iterator[Proble
     """A FileBaton: up to 2.13 a file that exists is a lock that is held. With nothing running, nobody holds it."""
     if at_least(torch, "2.14") or servers.surely_runs(context, "sglang", "0.5.23"):
         return
-    state = context.snapshot.state
-    idle = state is not None and state.active_state in ("failed", "inactive")
-    yield from caches.locked(context, f"torch {torch}", folder, fatal=idle)
+    yield from caches.locked(context, f"torch {torch}", folder, fatal=caches.idle(context))
 
 
 class TorchExtension:

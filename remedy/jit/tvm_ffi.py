@@ -24,7 +24,12 @@ def torch_cuda(context: Context) -> Version | None:
 
 
 def requirement(
-    context: Context, targets: frozenset[str], capabilities: tuple[Capability, ...], *, optional: bool = False
+    context: Context,
+    targets: frozenset[str],
+    capabilities: tuple[Capability, ...],
+    *,
+    optional: bool = False,
+    gcc_minimum: int = 0,
 ) -> Requirement:
     """What builds for these targets with nvcc, ninja and libcudart need; ``optional`` for a library that few need."""
     minimums = [
@@ -44,6 +49,7 @@ def requirement(
         host_compiler=not optional,
         reason=f"compute_{target} needs" if target else "",
         optional=COMPONENTS if optional else frozenset(),
+        gcc_minimum=0 if optional else gcc_minimum,
     )
 
 

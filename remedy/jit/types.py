@@ -36,7 +36,8 @@ class Requirement:
     will ask nvcc for (``120f``), ``components`` those of Toolkit.components that its builds need,
     ``torch_major`` the CUDA major that must match (None: any), ``reason`` says in one clause where the minimum
     comes from ("SM 12.x requires CUDA >= 12.9"). ``optional`` are components that only some of the library's
-    modules need: worth installing beside the others, never a reason to reject a toolkit.
+    modules need: worth installing beside the others, never a reason to reject a toolkit. ``gcc_minimum`` is the
+    lowest gcc major that its sources compile with (0: any).
     """
 
     nvcc_minimum: Version | None = None
@@ -49,6 +50,7 @@ class Requirement:
     python_headers: bool = False
     reason: str = ""
     optional: frozenset[str] = frozenset()
+    gcc_minimum: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,8 @@ def test_headers_of_another_release() -> None:
         ({"without": ["/usr/bin/gcc"]}, ["host-compiler-missing"]),
         ({"gcc": (16, 1)}, ["host-compiler-unsupported"]),
         ({"glibc": (2, 41)}, []),
-        ({"driver": "570.86.10"}, ["nvcc-too-new"]),
+        ({"driver": "570.86.10"}, []),
+        ({"without": ["/usr/bin/c++"]}, ["host-compiler-missing"]),
         ({"gcc": None}, []),
         ({"glibc": None}, []),
         ({"driver": None}, []),
@@ -148,6 +149,49 @@ def test_headers_of_another_release() -> None:
 )
 def test_what_stands_around_the_toolkit(more: dict[str, Any], expected: list[str]) -> None:
     assert causes(LIBRARY.resolve(V, machine({"CUDA_HOME": NEW.root}, NEW, **more))) == expected
+
+
+def test_a_driver_that_runs_torch_but_not_what_nvcc_builds() -> None:
+    where = machine({"CUDA_HOME": NEW.root}, NEW, driver="570.86.10", python=python(torch_cuda="12.8"))
+    assert causes(LIBRARY.resolve(V, where), fatal=True) == ["nvcc-too-new"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "fatal"),
+    [
+        ("--attention-backend triton --sampling-backend pytorch", False),
+        ("--attention-backend=triton --sampling-backend=pytorch", False),
+        ("--attention-backend triton", True),
+        ("--attention-backend flashinfer --sampling-backend pytorch", True),
+        ("", True),
+    ],
+)
+def test_sglang_can_be_told_to_do_without(argv: str, fatal: bool) -> None:
+    where = machine({"CUDA_HOME": "/nowhere"}, argv=tuple(argv.split()))
+    assert LIBRARY.resolve(V, where).satisfied is not fatal
+
+
+@pytest.mark.parametrize(
+    ("env", "gpu", "fatal"),
+    [
+        ({"VLLM_USE_FLASHINFER_SAMPLER": "0"}, (9, 0), False),
+        ({"VLLM_USE_FLASHINFER_SAMPLER": "0", "VLLM_ATTENTION_BACKEND": "FLASHINFER"}, (9, 0), True),
+        ({"VLLM_USE_FLASHINFER_SAMPLER": "0"}, (12, 0), True),
+        ({}, (9, 0), True),
+    ],
+)
+def test_vllm_can_be_told_to_do_without(env: dict[str, str], gpu: tuple[int, int], fatal: bool) -> None:
+    bare = toolkit(OLD.root, (12, 8), WHOLE - {"curand"})
+    where = machine({**OLD_PATH, **env}, bare, gpu=gpu, server="vllm", python=python(vllm="0.24.0", torch_cuda="12.8"))
+    assert LIBRARY.resolve(V, where).satisfied is not fatal
+
+
+def test_locks_inside_the_modules_of_old_releases() -> None:
+    lock = "/root/.cache/flashinfer/120/cached_ops/page/lock"
+    caches = (JitCache("flashinfer", "/root/.cache/flashinfer", True, 0, (), True, (lock,)),)
+    for version, expected in (("0.2.5", ["jit-cache-locked"]), ("0.2.6", [])):
+        where = machine({"CUDA_HOME": NEW.root}, NEW, python=python(version), caches=caches)
+        assert causes(LIBRARY.resolve(version, where)) == expected
 
 
 def test_ninja_beside_the_interpreter_is_pointed_at() -> None:

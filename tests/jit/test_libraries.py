@@ -89,7 +89,9 @@ def test_where_little_is_known_nobody_is_blamed_for_versions(versions: dict[str,
     where = Context(
         {"PATH": "/usr/bin", "CUDA_HOME": "/opt/cuda"},
         Snapshot(interpreter=interpreter("2.11.0", None, **versions), caches=(JitCache("x", "/root/.cache", True, 0),)),
-        MemoryView(programs=["/opt/cuda/bin/nvcc", "/usr/bin/gcc", "/usr/bin/g++", "/usr/bin/ninja", "/usr/bin/which"]),
+        MemoryView(
+            programs=["/opt/cuda/bin/nvcc", *(f"/usr/bin/{name}" for name in ["gcc", "g++", "c++", "ninja", "which"])]
+        ),
         server="sglang",
     )
     # Kernel packages apart, what is left could only be guessed at.

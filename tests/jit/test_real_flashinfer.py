@@ -100,7 +100,7 @@ def test_the_model_agrees_with_the_library(version: str, roots: Roots) -> None:
 
 def compare(version: str, machine: Context, answer: dict[str, Any]) -> list[str]:
     """What the model says otherwise than the library."""
-    case = flashinfer._case(version, machine)
+    case = flashinfer.case_of(version, machine)
     found: list[str] = []
     if at_least(version, "0.4.0"):
         found += _compare_root(case, answer)
@@ -117,7 +117,7 @@ def compare(version: str, machine: Context, answer: dict[str, Any]) -> list[str]
     return found
 
 
-def _compare_root(case: Any, answer: dict[str, Any]) -> list[str]:
+def _compare_root(case: flashinfer.Case, answer: dict[str, Any]) -> list[str]:
     found: list[str] = []
     root = answer["root"].get("value")
     if root != case.found.root:
@@ -128,7 +128,7 @@ def _compare_root(case: Any, answer: dict[str, Any]) -> list[str]:
     return found
 
 
-def _compare_archs(case: Any, archs: dict[str, Any]) -> list[str]:
+def _compare_archs(case: flashinfer.Case, archs: dict[str, Any]) -> list[str]:
     if "error" in archs:
         said = (case.archs.error or "").partition(":")[0]
         return [] if said == archs["error"] else [f"archs: library raises {archs}, model {case.archs}"]

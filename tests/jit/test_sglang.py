@@ -44,6 +44,12 @@ def test_lookup(version: str, env: dict[str, str], root: str | None, expected: l
     assert causes(found, fatal=True) == expected
 
 
+@pytest.mark.parametrize(("gcc", "expected"), [((9, 4), ["host-compiler-unsupported"]), ((10, 2), [])])
+def test_its_sources_are_c_20(gcc: Version, expected: list[str]) -> None:
+    where = context({"CUDA_HOME": NEW.root}, toolkits=[NEW], python=interpreter(sglang="0.5.12"), gcc=gcc)
+    assert causes(LIBRARY.resolve("0.5.12", where)) == expected
+
+
 def test_it_stops_only_its_own_server() -> None:
     where = context({"CUDA_HOME": "/nowhere"}, python=interpreter(sglang="0.5.12"), server="vllm")
     assert LIBRARY.resolve("0.5.12", where).problems == ()
