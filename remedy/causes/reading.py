@@ -64,6 +64,15 @@ def lists_read(case: Case) -> tuple[str, ...]:
     return ("FLASHINFER_CUDA_ARCH_LIST",)
 
 
+def other_gpus_kernel(case: Case) -> bool:
+    """Whether FlashInfer was asked for a kernel that exists for other GPUs only: no compiler helps."""
+    sm = case.facts.sm
+    wanted = {part.strip() for hit in case.hits(*EMPTY_ARCHS) for part in hit.groups.get("majors", "").split(",")} - {
+        ""
+    }
+    return bool(wanted) and sm is not None and str(sm[0]) not in wanted
+
+
 def missing_programs(case: Case) -> tuple[Hit, ...]:
     """Lines that say which nvcc could not be started; status 127 behind an nvcc command says it as well."""
     named = case.hits(SHELL_NOT_FOUND, *NVCC_MISSING)
@@ -95,9 +104,3 @@ def invalid_root(case: Case, root: str) -> str | None:
     if root == "/usr" or "/site-packages/nvidia/" in root or "/dist-packages/nvidia/" in root:
         return f"{root} is no toolkit root"
     return None
-
-
-def library_major(name: str) -> int | None:
-    """The major of a library's file name: libcudart.so.12 is 12."""
-    found = re.search(r"\.so\.(\d+)", name) or re.search(r"(\d{2})", name)
-    return int(found[1]) if found else None

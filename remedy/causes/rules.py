@@ -210,3 +210,22 @@ def torch_newer_than_driver(facts: PartialFacts) -> bool:
 def in_jit_cache(text: str) -> bool:
     """Whether a line names a shared object in a cache of compiled kernels."""
     return bool(re.search(r"(?:cached_ops|torch_extensions|tvm-ffi|\.cache/flashinfer|torchinductor)/\S*\.so", text))
+
+
+def linked_elsewhere(facts: PartialFacts) -> str | None:
+    """Whether a cached module is linked with another CUDA major's runtime than torch's."""
+    major = library_major(facts.linked_cudart) if facts.linked_cudart else None
+    if major is None or facts.torch_cuda is None or major == facts.torch_cuda[0]:
+        return None
+    return f"a cached module is linked with CUDA {major}'s runtime, torch is built for CUDA {dotted(facts.torch_cuda)}"
+
+
+def library_major(name: str) -> int | None:
+    """The major of a library's file name: libcudart.so.12 is 12."""
+    found = re.search(r"\.so\.(\d+)", name) or re.search(r"(\d{2})", name)
+    return int(found[1]) if found else None
+
+
+def driver_serves(facts: PartialFacts) -> bool:
+    """Whether driver and torch are known, and the driver runs torch's CUDA."""
+    return facts.driver is not None and facts.torch_cuda is not None and driver_lacks(facts) is None

@@ -127,6 +127,16 @@ SHARED_OBJECT: Final = Signature(
 )
 UNDEFINED_SYMBOL: Final = Signature("undefined symbol", r"undefined symbol: (?P<symbol>\w+)")
 OUT_OF_MEMORY_KILL: Final = Signature("Killed process", r"Killed process (?P<pid>\d+),? \((?P<victim>[^)]*)\)")
-TIMED_OUT: Final = Signature(
-    "start operation timed out", r"(?P<unit>[\w@.:\\-]+\.service)?:? ?start operation timed out"
+TIMED_OUT: Final = any_of(
+    "tart operation timed out",
+    "State 'start",
+    pattern=r"(?:(?P<unit>[\w@.:\\-]+\.service): )?(?:[Ss]tart operation timed out|State 'start\S*' timed out)",
+)
+# A module of a JIT cache, as loaders and tracebacks name it.
+CACHED_MODULE: Final = any_of(
+    "cached_ops",
+    "torch_extensions",
+    "tvm-ffi",
+    pattern=r"[\"' ]\S*(?:cached_ops|torch_extensions|/tvm-ffi)/\S*\.so(?=[\"':\s]|$)",
+    weak=True,
 )

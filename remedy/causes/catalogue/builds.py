@@ -65,7 +65,7 @@ _BUILDING: Final = (
     Signature("arm up", r"[Ww]arm(?:ing)? up .{0,40}(?:kernel|DeepGEMM|compile)", weak=True),
 )
 _GAVE_UP: Final = (
-    TIMED_OUT,
+    *TIMED_OUT,
     # vLLM names the processes that failed; none failed when it only ran out of patience
     Signature("Failed core proc(s): {}", weak=True, library="vllm"),
     Signature("did not become healthy", r"did not become healthy .*within \d+", weak=True),

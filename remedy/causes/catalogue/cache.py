@@ -9,6 +9,7 @@ from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.catalogue.rights import behind, denied_path
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
 from remedy.causes.shared import (
+    CACHED_MODULE,
     PERMISSION,
     READ_ONLY,
     SHARED_OBJECT,
@@ -61,8 +62,12 @@ _TRITON_CACHE: Final = Signature("triton", r"\.triton/cache|triton/runtime/cache
 
 def _stale(case: Case) -> Claim | None:
     said = case.hits(*_STALE)
-    if said:
-        return claim_from(said)
+    modules = case.hits(*CACHED_MODULE)
+    missing = tuple(
+        hit for hit in case.hits(SHARED_OBJECT) if any(abs(hit.line.number - m.line.number) <= 2 for m in modules)
+    )
+    if said or missing:
+        return claim_from(said + missing)
     inside, told = case.hits(_IN_CACHE), case.hits(_CORRUPTED, *_OUTDATED)
     if inside and told:
         return claim_from(told + inside[:1], certainty="likely", weight=Weight.NOTED)
@@ -177,6 +182,7 @@ CAUSES: Final = (
             _BAD_JSON,
             _TRITON_CACHE,
             SHARED_OBJECT,
+            *CACHED_MODULE,
             UNDEFINED_SYMBOL,
         ),
         page=Page(

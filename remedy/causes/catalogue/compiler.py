@@ -158,20 +158,22 @@ def _empty_set(case: Case) -> Claim | None:
     """FlashInfer's sm75 line says only that no target was found; the facts say why."""
     hits = case.hits(*EMPTY_ARCHS)
     facts, lists = case.facts, reading.lists_read(case)
-    if not hits or "TORCH_CUDA_ARCH_LIST" in lists or (facts.sm and facts.sm < (7, 5)):
+    if (
+        not hits
+        or "TORCH_CUDA_ARCH_LIST" in lists
+        or (facts.sm and facts.sm < (7, 5))
+        or reading.other_gpus_kernel(case)
+    ):
         return None
     aged = _aged(case)
     if aged:
         return claim_from(hits, aged)
-    if any(case.variable(name) for name in lists):
-        return None
-    wanted = {int(part) for hit in hits for part in hit.groups.get("majors", "").split(",") if part.strip()}
-    if rules.nvcc_serves(facts, flashinfer=True) or (wanted and facts.sm and facts.sm[0] not in wanted):
+    if any(case.variable(name) for name in lists) or rules.nvcc_serves(facts, flashinfer=True):
         return None
     if facts.sm and facts.sm >= (10, 0):
         text = f"compute capability {rules.dotted(facts.sm)} needs a recent nvcc, and none is known here"
         return claim_from(hits, (case.fact(text, "sm"),), certainty="likely", weight=weigh(hits))
-    if wanted:
+    if any("majors" in hit.groups for hit in hits):
         return claim_from(hits, certainty="possible", weight=weigh(hits))
     if facts.env:
         text = "no list of architectures is set in the environment, so the compiler's age is what is left"

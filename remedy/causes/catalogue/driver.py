@@ -9,7 +9,14 @@ from remedy.causes import rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.catalogue.toolkit import driver_library_unlinked
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.shared import INSUFFICIENT_DRIVER, NO_GPU, UNDEFINED_SYMBOL, UNSUPPORTED_PTX, UNSUPPORTED_PTX_CODE
+from remedy.causes.shared import (
+    INSUFFICIENT_DRIVER,
+    JIT_AT_WORK,
+    NO_GPU,
+    UNDEFINED_SYMBOL,
+    UNSUPPORTED_PTX,
+    UNSUPPORTED_PTX_CODE,
+)
 
 # --- driver-mismatch ----------------------------------------------------------------------------------------------
 
@@ -51,7 +58,10 @@ def _too_old(case: Case) -> Claim | None:
     lacks = rules.driver_lacks(case.facts)
     facts = (case.fact(lacks, "driver"),) if lacks else ()
     symbols = tuple(hit for hit in case.hits(UNDEFINED_SYMBOL) if _driver_symbol(hit.groups.get("symbol", "")))
-    hits = case.hits(*_TOO_OLD, INSUFFICIENT_DRIVER, UNSUPPORTED_PTX, _SYMBOL_WAIT) + symbols
+    hits = case.hits(*_TOO_OLD, UNSUPPORTED_PTX, _SYMBOL_WAIT) + symbols
+    built_here = case.has(*JIT_AT_WORK) and rules.driver_serves(case.facts)
+    if not (built_here or rules.linked_elsewhere(case.facts)):
+        hits += case.hits(INSUFFICIENT_DRIVER)
     if hits:
         return claim_from(hits, facts)
     weak = case.hits(UNSUPPORTED_PTX_CODE)
@@ -142,11 +152,18 @@ _BOOT: Final = (
     Signature("Linux version", weak=True),
     Signature("/dev/nvidia", r"/dev/nvidia\w*.{0,40}(?:No such file|not exist|not found)", weak=True),
 )
+# torch's wrapper around whatever the driver said.
+_COUNTING: Final = Signature("nexpected error from cudaGetDeviceCount", weak=True)
+# On NVSwitch machines the fabric manager must have come first (CUDA driver API, CUDA_ERROR_SYSTEM_NOT_READY).
+_FABRIC: Final = (Signature("system not yet initialized"), Signature("SYSTEM_NOT_READY"))
 _BOOT_NOTE: Final = r"(?i)\bboot|reboot|after (?:power|restart)|before the driver|later by hand|manual(?:ly)? .*works"
 
 
 def _not_ready(case: Case) -> Claim | None:
     """No GPU at boot, and the driver came afterwards."""
+    fabric = case.hits(*_FABRIC)
+    if fabric:
+        return claim_from(fabric)
     missing = case.hits(*NO_GPU, *_GONE)
     boot = case.hits(*_BOOT)
     noted = case.facts.note is not None and re.search(_BOOT_NOTE, case.facts.note)
@@ -163,8 +180,9 @@ def _not_ready(case: Case) -> Claim | None:
 
 
 def _missing(case: Case) -> Claim | None:
-    hits = case.hits(*NO_GPU, *(s for s in _GONE if not s.weak))
-    return claim_from(hits)
+    return claim_from(case.hits(*NO_GPU, *_GONE)) or claim_from(
+        case.hits(_COUNTING), certainty="possible", weight=Weight.NOTED
+    )
 
 
 CAUSES: Final = (
@@ -220,7 +238,7 @@ CAUSES: Final = (
         summary="At boot the service started before the NVIDIA driver or its device nodes were there.",
         advice="`remedy fix {unit}` orders it after the driver (After=, Wants=nvidia-persistenced.service).",
         judge=_not_ready,
-        signatures=(*NO_GPU, *_GONE, *_BOOT),
+        signatures=(*NO_GPU, *_GONE, *_BOOT, *_FABRIC),
         page=Page(
             meaning="The program asked for a GPU seconds before there was one. Started by hand later, it works.",
             origin="Nothing in the unit waits for the driver: multi-user.target doesn't. The module loads late, "
@@ -241,7 +259,7 @@ CAUSES: Final = (
         summary="The service sees no GPU, or one has dropped out.",
         advice="Run `nvidia-smi` and `dmesg | grep -i -e NVRM -e Xid`; check CUDA_VISIBLE_DEVICES in the unit.",
         judge=_missing,
-        signatures=(*NO_GPU, *_GONE),
+        signatures=(*NO_GPU, *_GONE, _COUNTING),
         page=Page(
             meaning="The driver offers no device to this process, or one that was there has stopped answering.",
             origin="CUDA_VISIBLE_DEVICES names one that doesn't exist; the module isn't loaded for this kernel; the "
@@ -265,6 +283,7 @@ CAUSES: Final = (
         judge=_too_old,
         signatures=(
             *_TOO_OLD,
+            *JIT_AT_WORK,
             _SYMBOL_WAIT,
             INSUFFICIENT_DRIVER,
             UNSUPPORTED_PTX,

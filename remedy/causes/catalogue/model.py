@@ -23,6 +23,7 @@ CAUSES: Final = (
             Signature("Repository Not Found"),
             Signature("EntryNotFoundError"),
             Signature("RevisionNotFoundError"),
+            Signature("Unrecognized model in", r"Unrecognized model in (?P<model>\S+?)\.? "),
             Signature("does not appear to have a file named"),
             Signature("Invalid repository ID or local directory"),
             Signature(

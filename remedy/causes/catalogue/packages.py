@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from remedy.causes import reading, rules
+from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
-from remedy.causes.shared import SHARED_OBJECT, UNDEFINED_SYMBOL
+from remedy.causes.shared import CACHED_MODULE, SHARED_OBJECT, UNDEFINED_SYMBOL
 from remedy.causes.types import Evidence
 
 # --- shared-library-missing ---------------------------------------------------------------------------------------
@@ -32,22 +32,33 @@ _LOAD: Final = (
 )
 
 
+# A loader's error and the module that it is about stand next to one another.
+_NEAR: Final = 2
+
+
 def _shared_library(case: Case) -> Claim | None:
     missing = tuple(
-        hit for hit in case.hits(SHARED_OBJECT) if not hit.groups["lib"].startswith(("libcuda.so", "libnccl-net"))
+        hit
+        for hit in case.hits(SHARED_OBJECT)
+        if not hit.groups["lib"].startswith(("libcuda.so", "libnccl-net")) and not _wanted_by_cache(case, hit)
     )
     cuda = tuple(hit for hit in missing if re.match(_CUDA_LIBRARY, hit.groups["lib"]))
-    hits = cuda + case.hits(*_LOAD)
+    hits = cuda + tuple(hit for hit in case.hits(*_LOAD) if not _wanted_by_cache(case, hit))
     if hits:
         return claim_from(hits, _majors(case, hits))
     # Not CUDA's: a system package, which has nothing to do with the toolchain.
     return claim_from(missing, toolchain=False) if missing else None
 
 
+def _wanted_by_cache(case: Case, hit: Hit) -> bool:
+    """Whether it is a module of a JIT cache that wants the library: then the module is the wrong one."""
+    return any(abs(hit.line.number - module.line.number) <= _NEAR for module in case.hits(*CACHED_MODULE))
+
+
 def _majors(case: Case, hits: tuple[Hit, ...]) -> tuple[Evidence, ...]:
     torch = case.facts.torch_cuda
     for hit in hits:
-        major = reading.library_major(hit.groups.get("lib", ""))
+        major = rules.library_major(hit.groups.get("lib", ""))
         if torch and major in (11, 12, 13) and major != torch[0]:
             text = f"{hit.groups['lib']} belongs to CUDA {major}, torch is built for CUDA {rules.dotted(torch)}"
             return (case.fact(text, "torch_cuda"),)
@@ -160,7 +171,6 @@ _CONFLICT: Final = (
     Signature("PydanticUserError"),
     Signature("Descriptors cannot be created directly"),
     Signature("Unrecognized configuration class"),
-    Signature("Unrecognized model in"),
 )
 _KEY: Final = Signature("KeyError: '", r"^KeyError: '(?P<model_type>[a-z][\w-]{2,})'$", weak=True)
 _TRANSFORMERS: Final = Signature("transformers", r"transformers(?:_utils)?/|configuration_auto", weak=True)
@@ -217,7 +227,7 @@ CAUSES: Final = (
         advice="`find / -name '{lib}*'` tells whether it is there: then the path is wrong, else the package is.||Look "
         "for the library with `find`: where it is there, the path is wrong, else the package is missing.",
         judge=_shared_library,
-        signatures=(SHARED_OBJECT, *_LOAD),
+        signatures=(SHARED_OBJECT, *_LOAD, *CACHED_MODULE),
         page=Page(
             meaning="A prebuilt module names the libraries it needs with their CUDA major (libcudart.so.13, "
             "libnvrtc.so.12). The dynamic loader looks in the module's own search path, LD_LIBRARY_PATH, and "

@@ -123,8 +123,12 @@ _NCCL_LAST: Final = Signature("nccl==", r"vLLM is using nccl==|sglang is using n
 _NCCL_INFO: Final = Signature("NCCL INFO", weak=True)
 
 
+# torch's rendezvous says so of a port, too.
+_PORT_TAKEN: Final = r"EADDRINUSE|[Aa]ddress already in use"
+
+
 def _nccl(case: Case) -> Claim | None:
-    hits = case.hits(*_NCCL)
+    hits = tuple(hit for hit in case.hits(*_NCCL) if not re.search(_PORT_TAKEN, hit.line.text))
     if hits:
         return claim_from(hits)
     # A hang in NCCL's set-up writes nothing more: its lines are the last ones.

@@ -77,7 +77,7 @@ _STOPPING: Final = Signature("timed out", r"State 'stop-\w+' timed out|Stopping 
 
 
 def _start_timeout(case: Case) -> Claim | None:
-    hits = case.hits(TIMED_OUT, _JOB_TIMEOUT)
+    hits = case.hits(*TIMED_OUT, _JOB_TIMEOUT)
     if hits:
         return claim_from(hits)
     result = case.hits(_RESULT_TIMEOUT)
@@ -137,7 +137,7 @@ CAUSES: Final = (
         summary="systemd stopped the service because it was not ready within TimeoutStartSec=; it was still loading.",
         advice="Raise it: `systemctl edit {unit}`, `[Service]`, `TimeoutStartSec=30min`.",
         judge=_start_timeout,
-        signatures=(TIMED_OUT, _JOB_TIMEOUT, _RESULT_TIMEOUT, _STOPPING),
+        signatures=(*TIMED_OUT, _JOB_TIMEOUT, _RESULT_TIMEOUT, _STOPPING),
         results=("timeout",),
         page=Page(
             meaning="A service of Type=notify or forking has to say that it is up within TimeoutStartSec=, 90 seconds "

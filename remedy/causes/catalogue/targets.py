@@ -58,7 +58,7 @@ def _arch_list(case: Case) -> Claim | None:
     if case.has(_MALFORMED) and (listed or case.has(_CONTEXT)):
         return claim_from(case.hits(_MALFORMED), listed)
     empty = case.hits(*EMPTY_ARCHS)
-    if empty and not case.has(CUDA_FLOOR):
+    if empty and not case.has(CUDA_FLOOR) and not reading.other_gpus_kernel(case):
         return _empty_with_list(case, empty)
     if case.has(NO_KERNEL_IMAGE):
         return _image_of_cache(case, listed)

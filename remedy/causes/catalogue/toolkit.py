@@ -148,12 +148,14 @@ def _not_linkable(case: Case) -> Claim | None:
     hits = case.hits(*_LINKER, _NOT_LINKED, _INCOMPATIBLE_LIBRARY, _UNRESOLVED)
     if hits:
         return None if hits == driver_library_unlinked(case) else claim_from(hits)
-    linked, torch = case.facts.linked_cudart, case.facts.torch_cuda
-    major = reading.library_major(linked) if linked else None
-    if major and torch and major != torch[0]:
-        text = f"a cached module is linked with CUDA {major}'s runtime, torch is built for CUDA {rules.dotted(torch)}"
-        wrong = case.hits(_INVALID_HANDLE, INSUFFICIENT_DRIVER)
-        return claim_from(wrong, (case.fact(text, "linked_cudart"),), weight=Weight.DECISIVE if wrong else None)
+    linked = rules.linked_elsewhere(case.facts)
+    wrong = case.hits(_INVALID_HANDLE, INSUFFICIENT_DRIVER)
+    if linked:
+        return claim_from(wrong, (case.fact(linked, "linked_cudart"),), weight=Weight.DECISIVE if wrong else None)
+    insufficient = case.hits(INSUFFICIENT_DRIVER)
+    if insufficient and case.has(*JIT_AT_WORK) and rules.driver_serves(case.facts):
+        text = "the driver serves torch's CUDA, so a module built here must be linked with another"
+        return claim_from(insufficient, (case.fact(text, "driver"),), certainty="likely")
     return None
 
 

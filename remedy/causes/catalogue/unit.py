@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from remedy.causes.case import Case, claim_from
-from remedy.causes.entry import Cause, Claim, Page, Signature
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
 from remedy.causes.shared import NOT_ON_PATH
 from remedy.causes.types import Evidence
 
@@ -61,9 +61,8 @@ def _unit_environment(case: Case) -> Claim | None:
         return claim_from(warned, faults)
     if case.variable("HOME") in ("unset", "") and case.has(_HOME_READ):
         return claim_from(case.hits(_HOME_READ), (case.fact("HOME is not set", "HOME"),), certainty="likely")
-    if faults or (unexpanded and case.lines):
-        return claim_from((), faults + unexpanded, certainty="possible")
-    return None
+    weight = Weight.NOTED if faults or not case.errors else Weight.HINT
+    return claim_from((), faults + unexpanded, certainty="possible", weight=weight)
 
 
 _LITERAL_VARIABLE: Final = Signature(

@@ -1,0 +1,91 @@
+"""Logs that sound like the toolchain and are none: nothing may be said against a compiler here."""
+
+from __future__ import annotations
+
+import pytest
+
+from remedy.causes import engine, facts_file
+
+SOUND = {
+    "gpu": "H100",
+    "sm": "9.0",
+    "nvcc": "12.8",
+    "torch_cuda": "12.8",
+    "flashinfer": "0.6.4",
+    "driver": "570.86.10",
+    "gcc": "13.3",
+}
+
+TRAPS = [
+    "RuntimeError: CUDA error: an illegal memory access was encountered\n"
+    "CUDA kernel errors might be asynchronously reported at some other API call",
+    "RuntimeError: CUDA error: device-side assert triggered",
+    "torch.AcceleratorError: CUDA error: misaligned address",
+    "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling cublasGemmEx",
+    "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 114688, Hardware limit: 101376.",
+    "ValueError: User-specified max_model_len (262144) is greater than the derived max_model_len (131072)",
+    "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla "
+    "T4 GPU has compute capability 7.5.",
+    "RuntimeError: type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e4b15', 'fp8e5')",
+    "ValueError: Unknown quantization method: nvfp4. Must be one of ['awq', 'fp8']",
+    "KeyError: 'model.layers.0.mlp.experts.w13_weight_scale'",
+    "RuntimeError: The size of tensor a (4096) must match the size of tensor b (5120)",
+    "RuntimeError: Cannot re-initialize CUDA in forked subprocess.",
+    "NotImplementedError: No operator found for `memory_efficient_attention_forward`",
+    "INFO 01-01 [x.py:1] Using nvcc from /usr/local/cuda/bin/nvcc\n"
+    "INFO 01-01 flashinfer.jit: Finished loading JIT ops: page\n"
+    "RuntimeError: shape mismatch: value tensor of shape [1] cannot be broadcast",
+    "[1/3] /usr/local/cuda-12.8/bin/nvcc -c a.cu -o a.o\n"
+    "[2/3] /usr/local/cuda-12.8/bin/nvcc -c b.cu -o b.o\n[3/3] c++ a.o b.o -o x.so\n"
+    "AssertionError: tensor parallel size (3) must divide number of heads",
+    "torch._dynamo.exc.Unsupported: Graph break under GenericContextWrappingVariable",
+    "TypeError: 'NoneType' object is not subscriptable",
+    "ConnectionError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded",
+    "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
+    "EOFError: Ran out of input",
+    "Process died with exit code -11",
+    "python: malloc.c:2617: sysmalloc: Assertion failed.\nAborted (core dumped)",
+    "RuntimeError: unable to open shared memory object </torch_123> in read-write mode: Too many open files (24)",
+    "OSError: [Errno 24] Too many open files",
+    "ValueError: invalid literal for int() with base 10: 'auto'",
+    "launch_server.py: error: unrecognized arguments: --enable-foo",
+    "usage: vllm [-h]\nvllm: error: argument --quantization: invalid choice: 'x'",
+    "RuntimeError: Triton Error [CUDA]: invalid argument",
+    "tvm.error.InternalError: Error in function 'TllmGenFmhaRunner' at fmhaRunner.cuh:37: Unsupported architecture",
+    "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
+    "RuntimeError: CUDA driver error: unknown error",
+    "cudaErrorUnknown: unknown error",
+    "RuntimeError: Ninja build failed. Ninja output:\n"
+    'x.cu(41): error: static assertion failed with "unsupported"\nninja: build stopped: subcommand failed.',
+    'x.cu(12): error: expected a ";"\n1 error detected in the compilation of "x.cu".\n'
+    "ninja: build stopped: subcommand failed.",
+    "CMake Error: The following variables are used in this project, but they are set to NOTFOUND",
+    "error: subprocess-exited-with-error\n× python setup.py bdist_wheel did not run successfully.",
+    "requests.exceptions.SSLError: certificate verify failed",
+    "pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig",
+    "ray.exceptions.RayActorError: The actor died unexpectedly before finishing this task.",
+    "asyncio.exceptions.TimeoutError: Rank 0 failed to receive",
+    "Watchdog timeout (self.watchdog_timeout=300)",
+    "sglang did not become healthy at http://127.0.0.1:30000/health within 900s",
+    "RuntimeError: Engine process failed to start. See stack trace for the root cause.",
+    "CUDA_HOME: /usr/local/cuda\nNVCC: Cuda compilation tools, release 12.8, V12.8.93\n"
+    "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0",
+]
+
+
+@pytest.mark.parametrize("log", TRAPS, ids=[trap[:40] for trap in TRAPS])
+@pytest.mark.parametrize("facts", [{}, SOUND], ids=["alone", "sound"])
+def test_no_toolchain_verdict(log: str, facts: dict[str, object]) -> None:
+    root = engine.explain(log.splitlines(), facts_file.from_mapping(facts)).root
+    assert not root.toolchain, root
+
+
+def test_a_kernel_for_other_gpus_is_no_matter_of_the_compiler() -> None:
+    log = ["RuntimeError: No supported CUDA architectures found for major versions [10]."]
+    for sm, nvcc in (("12.0", "12.8"), ("9.0", "13.0")):
+        assert engine.explain(log, facts_file.from_mapping({"sm": sm, "nvcc": nvcc})).root.id == "unknown"
+
+
+def test_a_library_that_is_not_cudas_is_no_toolchain_fault() -> None:
+    root = engine.explain(["ImportError: libnuma.so.1: cannot open shared object file: No such file"]).root
+    assert (root.id, root.toolchain) == ("shared-library-missing", False)
