@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TypeVar
 
 from remedy.facts import compilers, gpus, toolkits
-from remedy.facts.accounts import account_of_service
+from remedy.facts.accounts import Account, account_of_service
 from remedy.facts.caches import read_caches
 from remedy.facts.driver import read_driver
 from remedy.facts.host import read_host
@@ -16,7 +16,19 @@ from remedy.facts.journal import read_journal, start_journal
 from remedy.facts.packages import installed_packages
 from remedy.facts.run import Runner, Running
 from remedy.facts.state import read_state, start_state
-from remedy.facts.types import Driver, Gpu, Host, HostCompiler, JitCache, LogLine, Missing, Snapshot, Toolkit, UnitState
+from remedy.facts.types import (
+    Driver,
+    Gpu,
+    Host,
+    HostCompiler,
+    Interpreter,
+    JitCache,
+    LogLine,
+    Missing,
+    Snapshot,
+    Toolkit,
+    UnitState,
+)
 from remedy.unit.types import Launch, Service
 from remedy.value import dataclass, field
 from remedy.view import View
@@ -96,12 +108,9 @@ def collect(
     compiling: tuple[compilers.Lookup, ...]
     compiling = look.part("compilers", lambda: compilers.look_up(view, runner, env, account), ())
 
-    installed: Mapping[str, str] = look.part("packages", lambda: installed_packages(view), {})
-    host = look.part("host", lambda: read_host(view, installed.get("libc6")), Host())
-    caches: tuple[JitCache, ...] = look.part("caches", lambda: read_caches(view, env, interpreter, account), ())
-    for cache in caches:
-        if cache.why and cache.writable is None:
-            look.lacking(Missing("caches", cache.why))
+    # Files are read while the programs run.
+    host, installed = _system(look, view)
+    caches = _caches(look, view, env, interpreter, account)
 
     kits: tuple[Toolkit, ...] = look.part("toolkits", lambda: toolkits.finish(view, candidates), ())
     found: tuple[HostCompiler, ...] = look.part("compilers", lambda: compilers.finish(compiling), ())
@@ -120,6 +129,21 @@ def collect(
         missing=tuple(look.missing),
         timings=look.timings,
     )
+
+
+def _system(look: _Look, view: View) -> tuple[Host, Mapping[str, str]]:
+    installed: Mapping[str, str] = look.part("packages", lambda: installed_packages(view), {})
+    return look.part("host", lambda: read_host(view, installed.get("libc6")), Host()), installed
+
+
+def _caches(
+    look: _Look, view: View, env: Mapping[str, str], interpreter: Interpreter | None, account: Account | None
+) -> tuple[JitCache, ...]:
+    caches: tuple[JitCache, ...] = look.part("caches", lambda: read_caches(view, env, interpreter, account), ())
+    for cache in caches:
+        if cache.why and cache.writable is None:
+            look.lacking(Missing("caches", cache.why))
+    return caches
 
 
 def _devices(
