@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from remedy.causes import reading, rules
-from remedy.causes.case import Case, claim_from, weigh
+from remedy.causes.case import Case, Hit, claim_from, weigh
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     BUILD_FAILED,
@@ -21,6 +21,8 @@ from remedy.causes.shared import (
     UNSUPPORTED_ARCH,
 )
 from remedy.causes.types import Evidence
+from remedy.facts.types import Version
+from remedy.jit import tables
 from remedy.value import replace
 
 # --- nvcc-not-found -----------------------------------------------------------------------------------------------
@@ -75,10 +77,6 @@ _TOO_OLD: Final = (
         "NVCC version", r"NVCC version (?:should be >=|must be at least) ?(?P<needed>[\d.]+)", library="deep_gemm"
     ),
     Signature("nvcc fatal", r"nvcc fatal\s*: (?:Unknown option|Value 'c\+\+\d\w' is not defined|'?-?-?static-global)"),
-    Signature("__nv_fp8_e8m0", r"identifier \"__nv_fp8_e8m0\" is undefined|'__nv_fp8_e8m0'"),
-    Signature("__nv_fp4", r"identifier \"__nv_fp4\w*\" is undefined"),
-    Signature("__nv_fp8", r"identifier \"__nv_fp8\w*\" is undefined"),
-    Signature("__nv_bfloat16", r"identifier \"__nv_bfloat16\w*\" is undefined"),
     Signature(
         "CUDA",
         r"(?:requires?|needs?|must be compiled with|at least) (?:CUDA|nvcc|CUDA [Tt]oolkit"
@@ -87,6 +85,11 @@ _TOO_OLD: Final = (
     ),
     Signature("CUDA", r"CUDA(?: [Vv]ersion)? (?:must|should) be (?:>=|at least) ?(?P<needed>1\d\.\d+)", weak=True),
 )
+# Types that came with a release, in headers that older ones have without them.
+_NEWER_TYPE: Final = Signature(
+    "__nv_", r"identifier \"(?P<type>__nv_(?:fp8|fp6|fp4|bfloat16))(?P<e8m0>_e8m0)?\w*\" is undefined"
+)
+_TYPE_SINCE: Final = {"__nv_fp8": (11, 8), "__nv_fp6": (12, 8), "__nv_fp4": (12, 8), "__nv_bfloat16": (11, 0)}
 # Headers that came with a release: their absence tells the compiler's age.
 _NEWER_HEADER: Final = Signature(
     "cuda_fp", r"\b(?P<header>cuda_fp[468]\.h)\b.{0,40}(?:No such|not found|cannot open|没有)"
@@ -136,11 +139,16 @@ def _aged(case: Case) -> tuple[Evidence, ...]:
 
 def _refused_target(case: Case) -> Claim | None:
     hits = tuple(hit for hit in case.hits(UNSUPPORTED_ARCH) if reading.target(hit, case) == "old")
-    if not hits:
-        return None
-    nvcc = reading.nvcc_version(case)
-    facts = (case.fact(f"the nvcc that ran is {rules.dotted(nvcc)}", "nvcc"),) if nvcc else ()
-    return claim_from(hits, _aged(case) or facts)
+    return claim_from(hits, _too_old_for(case, hits[0].groups["arch"])) if hits else None
+
+
+def _too_old_for(case: Case, arch: str) -> tuple[Evidence, ...]:
+    """That the nvcc which ran is older than a target; nothing where it is not known, or another one ran."""
+    nvcc, parsed = reading.nvcc_version(case), tables.parsed(arch)
+    least = tables.nvcc_minimum(*parsed) if parsed else None
+    if nvcc is None or least is None or nvcc >= least:
+        return ()
+    return (case.fact(f"nvcc is {rules.dotted(nvcc)}; compute_{arch} is known from {rules.dotted(least)}", "nvcc"),)
 
 
 def _floor(case: Case) -> Claim | None:
@@ -181,14 +189,23 @@ def _empty_set(case: Case) -> Claim | None:
     return None
 
 
+def _newer_than(hit: Hit, nvcc: Version | None) -> bool:
+    """Whether a missing header or type came after this nvcc. With nvcc unknown a missing type says so by itself; a
+    missing header may as well be a package that is not there."""
+    if "header" in hit.groups:
+        return nvcc is not None and nvcc < _HEADER_SINCE[hit.groups["header"]]
+    since = (12, 8) if "e8m0" in hit.groups else _TYPE_SINCE[hit.groups["type"]]
+    return nvcc is None or nvcc < since
+
+
 def _old_for_sources(case: Case) -> Claim | None:
     said = case.hits(*(s for s in _TOO_OLD if not s.weak))
     if said:
         return claim_from(said, _aged(case))
     nvcc = reading.nvcc_version(case)
-    headers = tuple(hit for hit in case.hits(_NEWER_HEADER) if nvcc and nvcc < _HEADER_SINCE[hit.groups["header"]])
-    if headers and nvcc:
-        return claim_from(headers, (case.fact(f"nvcc is {rules.dotted(nvcc)}", "nvcc"),))
+    newer = tuple(hit for hit in case.hits(_NEWER_HEADER, _NEWER_TYPE) if _newer_than(hit, nvcc))
+    if newer:
+        return claim_from(newer, (case.fact(f"nvcc is {rules.dotted(nvcc)}", "nvcc"),) if nvcc else ())
     if nvcc_isa(case):
         return claim_from(case.hits(_OLD_PTX_ISA), (case.fact("that is the ISA of the toolkit's own ptxas", "nvcc"),))
     newer_api = case.hits(_NEWER_API)
@@ -207,17 +224,14 @@ def _old_for_sources(case: Case) -> Claim | None:
 
 def _failed_build(case: Case) -> Claim | None:
     """Ambiguous build failures, decided by what the facts show."""
-    failed, aged = case.hits(*BUILD_FAILED), _aged(case)
-    nvcc = reading.nvcc_version(case)
-    if (
-        failed
-        and not aged
-        and nvcc
-        and nvcc < (12, 0)
-        and any(hit.library == "flashinfer" for hit in case.hits(*JIT_AT_WORK))
-    ):
-        aged = (case.fact(f"nvcc is {rules.dotted(nvcc)}; FlashInfer's sources are for CUDA 12 and later", "nvcc"),)
-    return claim_from(failed, aged, certainty="likely") if aged and failed else None
+    failed, nvcc = case.hits(*BUILD_FAILED), reading.nvcc_version(case)
+    flashinfer = any(hit.library == "flashinfer" for hit in failed + case.hits(*JIT_AT_WORK))
+    text = rules.nvcc_too_old(case.facts, flashinfer or case.facts.flashinfer is not None)
+    if text is None and flashinfer and nvcc and nvcc < (12, 0):
+        text = f"nvcc is {rules.dotted(nvcc)}; FlashInfer's sources are for CUDA 12 and later"
+    if not (failed and text):
+        return None
+    return claim_from(failed, (case.fact(text, "nvcc"),), certainty="likely", weight=Weight.NOTED)
 
 
 CAUSES: Final = (
@@ -271,6 +285,7 @@ CAUSES: Final = (
         signatures=(
             *_TOO_OLD,
             _NEWER_HEADER,
+            _NEWER_TYPE,
             _NEWER_API,
             *_BUNDLED,
             _OLD_PTX_ISA,

@@ -26,7 +26,7 @@ def _too_new(case: Case) -> Claim | None:
     if hits:
         return claim_from(hits, facts)
     if facts and case.has(*BUILD_FAILED):
-        return claim_from(case.hits(*BUILD_FAILED), facts, certainty="likely")
+        return claim_from(case.hits(*BUILD_FAILED), facts, certainty="likely", weight=Weight.NOTED)
     return _newer_than_driver(case)
 
 
@@ -44,18 +44,26 @@ def _newer_than_driver(case: Case) -> Claim | None:
 
 # --- nvcc-torch-mismatch ------------------------------------------------------------------------------------------
 
-_MISMATCH: Final = Signature(
-    "The detected CUDA version",
-    r"The detected CUDA version \((?P<nvcc>[\d.]+|%s)\) mismatches(?:.*PyTorch"
-    r" ?\((?P<torch>[\d.]+)\))?(?:.*'(?P<nvcc2>[\d.]+)', '(?P<torch2>[\d.]+)')?",
-    library="torch",
+_MISMATCH: Final = (
+    Signature(
+        "The detected CUDA version",
+        r"The detected CUDA version \((?P<nvcc>[\d.]+)\) mismatches(?:.*PyTorch ?\((?P<torch>[\d.]+)\))?",
+        library="torch",
+    ),
+    # torch 2.8 and later raise the parts of the sentence unformatted
+    Signature(
+        "The detected CUDA version",
+        r"The detected CUDA version \(%s\) mismatches.*'(?P<nvcc>[\d.]+)', '(?P<torch>[\d.]+)'",
+        library="torch",
+    ),
+    Signature("raise RuntimeError(CUDA_MISMATCH_MESSAGE", library="torch"),
 )
 
 
 def _mismatch(case: Case) -> Claim | None:
     differ = rules.majors_differ(case.facts)
     facts = (case.fact(differ, "nvcc"),) if differ else ()
-    hits = case.hits(_MISMATCH)
+    hits = case.hits(*_MISMATCH)
     if hits:
         return claim_from(hits, facts)
     failed = case.hits(*BUILD_FAILED)
@@ -74,7 +82,7 @@ CAUSES: Final = (
         "CUDA major differs from the one torch was built with, so extensions can't be built.",
         advice="`remedy fix {unit}` brings a toolkit of torch's CUDA release.",
         judge=_mismatch,
-        signatures=(_MISMATCH, *BUILD_FAILED),
+        signatures=(*_MISMATCH, *BUILD_FAILED),
         observable=True,
         page=Page(
             meaning="A torch extension links torch's CUDA runtime and is compiled against the toolkit's headers. With "

@@ -82,7 +82,7 @@ def _mixed(case: Case) -> Claim | None:
     if hits:
         return claim_from(hits, facts)
     failed = case.hits(*BUILD_FAILED)
-    return claim_from(failed, facts, certainty="likely", weight=Weight.DECISIVE) if failed and facts else None
+    return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED) if failed and facts else None
 
 
 # --- cuda-headers-missing -----------------------------------------------------------------------------------------
