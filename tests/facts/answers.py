@@ -25,4 +25,8 @@ class Answers:
         input: bytes | None = None,  # noqa: ARG002
     ) -> Running:
         self.asked.append(tuple(argv))
-        return Done(self._answers.get(tuple(argv), Result(None, why=f"{argv[0]} is not there or not executable")))
+        return Done(self.answer(tuple(argv)))
+
+    def answer(self, argv: tuple[str, ...]) -> Result:
+        """What a program says."""
+        return self._answers.get(argv, Result(None, why=f"{argv[0]} is not there or not executable"))

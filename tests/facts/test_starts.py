@@ -1,37 +1,27 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from remedy.facts.accounts import Account
-from remedy.facts.run import Done, NoRunner, Result, Running
+from remedy.facts.run import NoRunner, Result
 from remedy.facts.starts import last_good_start
+from tests.facts.answers import Answers
 from tests.facts.test_journal import about, entry
 
 SECOND = 1_000_000
 READY = ("The server is fired up and ready to roll!",)
 
 
-class Journal:
+class Journal(Answers):
     """journalctl of one unit: ``starts`` answers for the manager's lines, ``ready`` by invocation."""
 
     def __init__(self, starts: bytes, ready: Mapping[str, bytes]) -> None:
+        super().__init__({})
         self._starts = starts
         self._ready = ready
-        self.asked: list[tuple[str, ...]] = []
 
-    def start(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout: float,  # noqa: ARG002
-        user: Account | None = None,  # noqa: ARG002
-        env: Mapping[str, str] | None = None,  # noqa: ARG002
-        input: bytes | None = None,  # noqa: ARG002
-    ) -> Running:
-        self.asked.append(tuple(argv))
+    def answer(self, argv: tuple[str, ...]) -> Result:
         field, _, invocation = argv[-1].partition("=")
-        known = self._starts if field == "MESSAGE_ID" else self._ready.get(invocation, b"")
-        return Done(Result(0, known))
+        return Result(0, self._starts if field == "MESSAGE_ID" else self._ready.get(invocation, b""))
 
 
 def test_from_the_start_job_to_the_ready_line() -> None:
