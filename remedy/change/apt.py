@@ -12,7 +12,6 @@ import struct
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from remedy.change.interrupts import Interrupted, Interrupts
@@ -20,6 +19,7 @@ from remedy.change.packages import FORMAT, Installed, base, parse
 from remedy.change.service import booted
 from remedy.errors import Refused, RemedyError
 from remedy.facts.run import PATH, Programs, Result, run
+from remedy.value import dataclass
 
 #: Seconds to wait for another program's hold on dpkg.
 LOCK_TIMEOUT = 600.0

@@ -45,6 +45,11 @@ class Interrupts:
             self._raising = False
             raise Interrupted(self.pending)
 
+    def take(self) -> str | None:
+        """The signal that came, once."""
+        taken, self.pending = self.pending, None
+        return taken
+
     def check(self) -> None:
         """Raise Interrupted where a signal has come."""
         if self.pending is not None:

@@ -11,7 +11,6 @@ import hashlib
 import os
 import stat
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from remedy.change import codec
@@ -19,6 +18,7 @@ from remedy.change.files import sync_folder, write_new
 from remedy.change.types import Before, Begin, Done, End, Entry, Intent, Phase
 from remedy.errors import RemedyError
 from remedy.plan.types import Plan
+from remedy.value import dataclass
 
 SCHEMA = 1
 STATE_DIR = Path("/var/lib/remedy")

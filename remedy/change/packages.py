@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from remedy.change.types import Package, PackagesBefore
+from remedy.value import dataclass
 
 #: dpkg-query(1): one package a line.
 FORMAT = r"${Package}:${Architecture}\t${Version}\t${db:Status-Abbrev}\t${Pre-Depends}, ${Depends}\t${Provides}\n"

@@ -12,11 +12,11 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from remedy.errors import Refused
 from remedy.facts.accounts import members
 from remedy.facts.files import Files
+from remedy.value import dataclass
 
 #: As many symlinks in one lookup as the kernel follows.
 _MAX_LINKS = 40

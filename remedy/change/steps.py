@@ -6,13 +6,13 @@ The restart is no matter of this file: it waits for a verdict (remedy.change.tra
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from remedy.change import caches, files, installation, service, wheels
 from remedy.change.interrupts import Interrupts
 from remedy.change.types import Before, CacheBefore, FileBefore, PackagesBefore, ToolkitBefore, UnitBefore
 from remedy.plan.types import BuildToolkit, EditFile, InstallPackages, MoveCache, RestartUnit, Step
+from remedy.value import dataclass
 
 
 @dataclass(frozen=True, slots=True)

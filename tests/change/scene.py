@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from remedy.change.detached import Choice, request, serve, start
 from remedy.change.recover import recover, rollback
 from remedy.change.transaction import apply
 from remedy.change.types import Event, Hooks, Outcome
@@ -261,6 +262,12 @@ def main(command: str, *options: str) -> int:
             case "recover":
                 outcomes = recover(say, hooks_for=None if chosen.get("watch") == "no" else hooks)
                 return max([result(outcome) for outcome in outcomes], default=0)
+            case "worker":
+                return serve(lambda wanted, report: apply(wanted.plan, hooks(), report))
+            case "detached":
+                worker = [sys.executable, "-m", "tests.change.scene", "worker"]
+                choice: Choice = chosen.get("choice", "watch")  # type: ignore[assignment]
+                return result(start(worker, request(plan()), say, lambda: choice))
             case "rollback":
                 return result(rollback(say, hooks_for=hooks))
             case _:

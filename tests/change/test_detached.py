@@ -1,0 +1,89 @@
+"""A change in a unit of its own, on a booted machine: the terminal comes and goes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.change.compare import changed
+from tests.change.stage import Stage
+from tests.lab.layers import Root
+from tests.lab.machine import Machine
+
+pytestmark = pytest.mark.machine
+TERMINAL = "[t]ests.change.scene detached"
+BUILT = "/files//home/demo/.cache/flashinfer/cached_ops/sampling/built"
+
+
+@pytest.fixture
+def stage(lab_root: Root) -> Iterator[Stage]:
+    with Machine(lab_root) as machine:
+        stage = Stage(machine)
+        # The new service takes a second to its ready line: time for something to happen.
+        stage.sh("sed -i 's/^echo \"ready/[ $VOICE = old ] || sleep 2\\n&/' /usr/local/bin/demo")
+        stage.sh("touch /etc/demo-old-works; systemctl start demo demo-child; sleep 0.5")
+        yield stage
+
+
+def end_of_unit(stage: Stage) -> None:
+    """Wait until the unit that carries the change out is gone."""
+    deadline = time.monotonic() + 60
+    while "remedy-apply-" in stage.sh("systemctl list-units --all --plain --no-legend 'remedy-apply-*'"):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def test_followed_to_the_end(stage: Stage) -> None:
+    ended = stage.play("detached")
+    assert (ended.name, ended.exit, ended.reason) == ("healthy", 0, "the ready line was logged"), ended
+    assert "step running Unpacking demo-crt" in ended.said and "progress running ready to roll" in ended.said
+    assert stage.state()["environment"] == ["CUDA_HOME=/usr/local/cuda-13.9", "VOICE=new"]
+
+
+def test_an_error_comes_through_with_its_code(stage: Stage) -> None:
+    stage.sh("mv /srv/tiny/Packages /srv/tiny/P; touch /srv/tiny/Packages; apt-get update -q")
+    ended = stage.play("detached")
+    assert ended.name == "error" and ended.exit == 7 and "demo-nvcc" in ended.reason, ended
+
+
+@pytest.mark.parametrize("signal", ["KILL", "HUP"])
+@pytest.mark.parametrize("moment", ["Unpacking demo-crt", "starting with new"])
+def test_a_terminal_that_goes_away_changes_nothing(stage: Stage, signal: str, moment: str) -> None:
+    process = stage.begin("detached")
+    stage.wait_for(process, moment)
+    stage.sh(f"pkill -{signal} -f '{TERMINAL}'")
+    process.communicate()
+    end_of_unit(stage)
+    assert stage.state()["environment"] == ["CUDA_HOME=/usr/local/cuda-13.9", "VOICE=new"]
+    assert stage.play("recover").name == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("choice", "name", "code"), [("back", "interrupted", 130), ("watch", "healthy", 0), ("leave", "interrupted", 3)]
+)
+def test_ctrl_c_asks(stage: Stage, choice: str, name: str, code: int) -> None:
+    old = stage.state()
+    process = stage.begin("detached", f"choice={choice}")
+    stage.wait_for(process, "starting with new")
+    stage.sh(f"pkill -INT -f '{TERMINAL}'")
+    ended = stage.finish(process)
+    assert (ended.name, ended.exit) == (name, code), ended
+    end_of_unit(stage)
+    if choice == "back":
+        assert changed(old, stage.state(), but=(BUILT,)) == []
+    else:
+        assert stage.state()["environment"] == ["CUDA_HOME=/usr/local/cuda-13.9", "VOICE=new"]
+
+
+def test_the_death_of_the_process_itself_is_recovered_at_once(stage: Stage) -> None:
+    old = stage.state()
+    process = stage.begin("detached")
+    stage.wait_for(process, "Unpacking demo-crt")
+    stage.sh("pkill -KILL -f '[t]ests.change.scene worker'")
+    ended = stage.finish(process)
+    assert (ended.name, ended.exit) == ("rolled-back", 5) and "was killed" in ended.reason, ended
+    end_of_unit(stage)
+    assert changed(old, stage.state(), but=(BUILT,)) == []
+    assert stage.play("recover").name == "nothing"
