@@ -12,12 +12,15 @@ from remedy.facts.packages import STATUS, condense_status
 from remedy.facts.run import Result
 from remedy.value import replace
 
+#: Removes secrets from a text: ``remedy.show.secrets.redact``.
 Redact = Callable[[str], str]
 
 
 def condensed_read(path: str, data: bytes, redact: Redact) -> bytes:
     """The bytes to note for a read of a whole file."""
-    shorten = _BY_PATH.get(path) or _BY_NAME.get(posixpath.basename(path))
+    shorten = _BY_PATH.get(path)
+    if posixpath.basename(path) == "libc.so.6":
+        shorten = condense_libc
     return without_secrets(shorten(data) if shorten else data, redact)
 
 
@@ -70,6 +73,3 @@ _BY_PATH: dict[str, Callable[[bytes], bytes]] = {
 }
 _CUDA_VERSION = _only(rb"^#define\s+CUD(?:A|ART)_VERSION\s+\d+")
 _NVCC_RELEASE = _only(rb"Cuda compilation tools, release \d+\.\d+, V\d+")
-_BY_NAME: dict[str, Callable[[bytes], bytes]] = {
-    "libc.so.6": condense_libc,
-}

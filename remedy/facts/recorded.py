@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from remedy.facts.accounts import Account
-from remedy.facts.condense import condensed_output, condensed_range, condensed_read
+from remedy.facts.condense import Redact, condensed_output, condensed_range, condensed_read
 from remedy.facts.names import range_of
 from remedy.facts.run import Done, Result, Runner, Running
 from remedy.value import dataclass, field
@@ -20,8 +20,6 @@ from remedy.view import READ_LIMIT, Stat, View
 
 T = TypeVar("T")
 
-#: Removes secrets from a text: ``remedy.show.secrets.redact``.
-Redact = Callable[[str], str]
 #: A program's argv, and the user it ran as ("" for ourselves).
 Call = tuple[tuple[str, ...], str]
 
