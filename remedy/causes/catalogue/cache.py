@@ -118,6 +118,7 @@ _WAITING: Final = (
         "baton", r"(?:[Ww]aiting for (?:the )?(?:lock|baton)|file_baton\.py|baton\.wait|baton release)", library="torch"
     ),
     Signature("tale file handle"),
+    Signature("ESTALE"),
     Signature("aiting for lock", r"[Ww]aiting for (?:file )?lock (?:on )?\S*(?:cache|cached_ops|jit|extension)"),
     Signature("Timeout", r"(?:filelock|The file lock).*\.lock"),
     # py-spy and faulthandler stacks of a process that waits
