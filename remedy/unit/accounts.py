@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from remedy.unit.paths import is_valid
 from remedy.unit.words import is_utf8
+from remedy.value import dataclass
 from remedy.view import View
 
 _NO_LOGIN = frozenset(

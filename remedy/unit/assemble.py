@@ -7,7 +7,6 @@ what is run, as whom, where and with which environment. Every other line is kept
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from remedy.unit import accounts, commands
 from remedy.unit.document import BLANKS, Document, Entry
@@ -16,6 +15,7 @@ from remedy.unit.specifiers import BadSpecifier, Subject
 from remedy.unit.types import EnvironmentFile, ExecCommand, Fault, LoadState, Place, Setting
 from remedy.unit.values import BOOLEANS, is_assignment, is_name
 from remedy.unit.words import BadSyntax, is_utf8, next_word, split_colons
+from remedy.value import dataclass, field
 
 #: The longest line, continuations joined, in bytes: LONG_LINE_MAX.
 LINE_MAX = 1024 * 1024
@@ -59,17 +59,22 @@ class Assembly:
 
     def read(self, path: str, document: Document, subject: Subject) -> None:
         """Take in a file. Raises Unloadable at a line that ends it; what came before stays."""
+        long = next((number for number, line in enumerate(document.lines, 1) if len(line.text) > LINE_MAX), None)
         for entry in document.entries:
+            if long is not None and entry.last >= long:
+                break
             if entry.kind == "blank":
                 continue
             if not is_utf8(entry.text):
                 raise Unloadable("error", _fault("syntax", "the line is not valid UTF-8", path, entry))
             if len(entry.text) > LINE_MAX:
-                raise Unloadable("error", _fault("syntax", "the line is longer than 1 MiB", path, entry))
+                raise Unloadable("error", _fault("syntax", "the continued line is longer than 1 MiB", path, entry))
             if entry.kind == "assignment":
                 self._assign(_Line(path, entry, subject, self))
             else:
                 _judge(path, entry, subject.manager.version, self.faults)
+        if long is not None:
+            raise Unloadable("error", Fault("syntax", "the line is longer than 1 MiB", Place(path, long)))
 
     def _assign(self, line: _Line) -> None:
         section, name = line.entry.section, line.entry.name
@@ -121,10 +126,11 @@ class _Line:
     def words(self, *, escapes: bool) -> list[Word]:
         """The words of a list with specifiers replaced; bad ones and what follows a broken quote are faults."""
         found: list[Word] = []
+        text = self.value
         position = 0
         while True:
             try:
-                word, start, position = next_word(self.value, position, escapes=escapes)
+                word, start, position = next_word(text, position, escapes=escapes)
             except BadSyntax as bad:
                 mend = "close the quote, and write a literal backslash as \\\\"
                 self.fault("environment-quoting", f"{self.entry.name}=: {bad}: the rest is ignored", mend)

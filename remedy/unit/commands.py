@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from remedy.unit.paths import is_filename, is_valid, simplify
 from remedy.unit.specifiers import BadSpecifier, Subject
 from remedy.unit.words import BLANKS, BadSyntax, next_word
+from remedy.value import dataclass, field
 
 _CONTROL = frozenset(map(chr, range(1, 32))) | set("\"'\\\x7f")
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from remedy.value import dataclass
 
 _BLANKS = " \t\n\r"
 _ENDS = "\n\r"

@@ -8,7 +8,6 @@ variables, ExecSearchPath=, PassEnvironment=, Environment=, EnvironmentFile=; Un
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from remedy.unit import envfile, glob
 from remedy.unit.accounts import Login, is_strict_name, login_of, may_know_more
@@ -20,6 +19,7 @@ from remedy.unit.types import SYSTEMD, EnvironmentFile, Fault, Manager, Place, V
 from remedy.unit.values import BOOLEANS, flag, is_name
 from remedy.unit.verify import has_credentials
 from remedy.unit.words import BadSyntax, is_utf8, split
+from remedy.value import dataclass, field
 from remedy.view import View
 
 #: An EnvironmentFile= that names this reads as empty.
@@ -34,14 +34,19 @@ class _CannotStart(Exception):
 class _Block:
     """An environment that is put together: what is set later wins, and remembers what it beat."""
 
-    variables: dict[str, Variable] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=dict)
+    places: dict[str, list[Place]] = field(default_factory=dict)
 
     def set(self, name: str, value: str, place: Place) -> None:
-        old = self.variables.pop(name, None)
-        beaten: tuple[Place, ...] = ()
-        if old is not None:
-            beaten = old.overrides if old.source in (SYSTEMD, place) else (old.source, *old.overrides)
-        self.variables[name] = Variable(name, value, place, beaten)
+        self.values[name] = value
+        self.places.setdefault(name, []).append(place)
+
+    def variables(self) -> dict[str, Variable]:
+        return {name: self._variable(name, value) for name, value in self.values.items()}
+
+    def _variable(self, name: str, value: str) -> Variable:
+        source, *beaten = dict.fromkeys(reversed(self.places[name]))
+        return Variable(name, value, source, tuple(place for place in beaten if place != SYSTEMD))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def build(assembly: Assembly, kind: str, subject: Subject) -> Start:
                 block.set(assignment.name, assignment.value, place)
     except _CannotStart:
         return Start(None, user)
-    return Start(_unset(block.variables, assembly), user)
+    return Start(_unset(block.variables(), assembly), user)
 
 
 def _unset(variables: dict[str, Variable], assembly: Assembly) -> dict[str, Variable]:

@@ -7,11 +7,11 @@ unit_file_find_fragment() of src/shared/unit-file.c, unit_file_find_dirs() of sr
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 
 from remedy.unit import names
 from remedy.unit.paths import search_path
 from remedy.unit.types import Manager
+from remedy.value import dataclass
 from remedy.view import View
 
 _FOLLOW_MAX = 8

@@ -17,6 +17,7 @@ from remedy.unit.specifiers import BadSpecifier, Subject
 from remedy.unit.types import Manager, Place
 from remedy.unit.values import is_assignment
 from remedy.unit.words import BadSyntax, next_word
+from remedy.value import replace
 from remedy.view import View, is_directory
 
 #: Rules of older managers are not known here (Debian 11 has 247).
@@ -31,11 +32,14 @@ _LIBRARY_DIRECTORIES = (
 _OF_UNITS = re.compile(r"(?<!%)(?:%%)*%[nNpPiIjJfyYcrR]")
 
 
-def manager_from(view: View, version: int | None = None, user: str | None = None) -> Manager:
+def manager_from(
+    view: View, version: int | None = None, user: str | None = None, *, kernel_release: str = "", boot_id: str = ""
+) -> Manager:
     """The system manager of a tree, or the one of ``systemd --user`` of a user in it.
 
-    ``version`` None: the one whose library is installed there, else the newest known. What only a running manager
-    knows (boot id, kernel) stays empty. Raises UsageError for a version without known rules or an unknown user.
+    ``version`` None: the one whose library is installed there, else the newest known. Kernel (%v) and boot (%b) are
+    not the tree's: words with them are ignored where they are not given. Raises UsageError for a version without
+    known rules or an unknown user.
     """
     version = version or version_in(view) or 257
     if version < OLDEST:
@@ -53,6 +57,8 @@ def manager_from(view: View, version: int | None = None, user: str | None = None
         environment=environment,
         hostname=_line(view, "/etc/hostname") or "localhost",
         machine_id=_line(view, "/etc/machine-id"),
+        boot_id=boot_id,
+        kernel_release=kernel_release,
         uid=uid,
         gid=gid,
         user_name=login.name,
@@ -68,8 +74,6 @@ def manager_from(view: View, version: int | None = None, user: str | None = None
 
 def with_configuration(manager: Manager, view: View) -> Manager:
     """The same manager with DefaultEnvironment= and ManagerEnvironment= of its configuration files."""
-    from dataclasses import replace
-
     environment, places = dict(manager.environment), dict(manager.environment_places)
     process = dict(manager.process_environment)
     defaults: dict[str, tuple[str, Place]] = {}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from remedy.unit import names
 from remedy.unit.paths import runtime_directory
 from remedy.unit.types import Manager
+from remedy.value import dataclass
 from remedy.view import View
 
 _SPECIFIER = re.compile(r"%([0-9A-Za-z%])")

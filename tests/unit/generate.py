@@ -356,9 +356,11 @@ def _login(make: _Maker) -> Case:
         lines.append(make.setting("WorkingDirectory", make.dice.choice(("-~", "/", "-/nosuch"))))
     if make.chance(30):
         lines.append(make.setting("SetLoginEnvironment", make.dice.choice(("yes", "no", ""))))
-    if make.chance(15):
+    body = make.body()
+    if make.chance(15) and "Directory" not in body:
+        # Dynamic users of 247 can't have some of the directories in a container.
         lines.append("DynamicUser=yes\n")
-    case.files[f"{make.dice.choice(PLACES)}/{case.unit}"] = make.encoded(make.body() + "".join(lines))
+    case.files[f"{make.dice.choice(PLACES)}/{case.unit}"] = make.encoded(body + "".join(lines))
     return case
 
 

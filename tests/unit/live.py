@@ -60,7 +60,9 @@ def compare(machine: Machine, cases: Sequence[Case], folder: Path) -> list[Disag
     done = machine.exec(["python3", "-c", ASK.read_text()], input=asked, timeout=1200)
     truths = {answer[0]: answer[1:] for answer in map(json.loads, done.stdout.splitlines())}
     view = Files(str(folder))
-    manager = manager_from(view, version_of(machine))
+    kernel = machine.exec(["uname", "-r"]).stdout.strip()
+    boot = machine.exec(["cat", "/proc/sys/kernel/random/boot_id"]).stdout.strip().replace("-", "")
+    manager = manager_from(view, version_of(machine), kernel_release=kernel, boot_id=boot)
     units = Units(view, manager)
     found: list[Disagreement] = []
     for case in cases:
