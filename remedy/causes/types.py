@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
-from remedy.value import dataclass, field
+from remedy.value import dataclass, field, replace
 
 Certainty = Literal["confirmed", "likely", "possible"]
 EvidenceKind = Literal["log", "fact", "probe"]
@@ -41,10 +41,21 @@ class Diagnosis:
 
     findings: tuple[Finding, ...]
 
+    def rewritten(self, rewrite: Callable[[str], str]) -> Diagnosis:
+        """The same findings with every text passed through ``rewrite``: log lines and summaries hold what others wrote,
+        secrets among it, and are not shown before ``remedy.show.secrets.redact`` has seen them.
+        """
+        return Diagnosis(tuple(_rewritten(finding, rewrite) for finding in self.findings))
+
     @property
     def root(self) -> Finding:
         """The root cause."""
         return self.findings[0]
+
+
+def _rewritten(finding: Finding, rewrite: Callable[[str], str]) -> Finding:
+    evidence = tuple(replace(one, text=rewrite(one.text)) for one in finding.evidence)
+    return replace(finding, summary=rewrite(finding.summary), advice=rewrite(finding.advice), evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True)

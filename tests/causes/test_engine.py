@@ -141,3 +141,9 @@ def test_a_warning_is_no_verdict_on_a_service_that_died_of_something_else() -> N
 def test_a_warning_is_the_verdict_where_nothing_else_is_said() -> None:
     line = "(Worker pid=7) WARNING 06-10 17:34:34 [a.py:74] nvcc fatal   : Unsupported gpu architecture 'compute_120f'"
     assert explain(line).root.id == "nvcc-too-old"
+
+
+def test_every_text_can_be_rewritten_before_it_is_shown() -> None:
+    line = "Ignoring invalid environment assignment 'export HF_TOKEN=hf_abcdefghijklmnop': /etc/default/vllm"
+    found = explain(line).rewritten(lambda text: text.replace("hf_abcdefghijklmnop", "…"))
+    assert found.root.id == "unit-environment" and "hf_abcdefghijklmnop" not in repr(found)
