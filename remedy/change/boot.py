@@ -55,7 +55,13 @@ def open_transaction(state_dir: Path, ledger: Ledger, etc: Path | None = None) -
     if etc and placed:
         _place(etc, placed)
     yield
-    for path in placed:
+    clear(state_dir)
+
+
+def clear(state_dir: Path) -> None:
+    """Remove what was placed, and the mark that names it last. To be called while no transaction is open."""
+    mark = state_dir / "unfinished"
+    for path in _placed(mark):
         path.unlink(missing_ok=True)
         # The folder of links, where nobody else wants anything of basic.target.
         with contextlib.suppress(OSError):

@@ -75,12 +75,10 @@ def undo(step: InstallPackages, before: PackagesBefore, log: Path, report: Repor
     apt.wait_for_lock(report, None)
     now = apt.installed()
     if apt.interrupted():
-        old = {package.name for package in before.packages}
-        fresh = [name for name in packages.undo(before, now, step.requested).purge if name not in old]
-        apt.repair(log, fresh, report)
+        apt.repair(log, list(packages.undo(before, now, step.requested).purge), report)
         now = apt.installed()
     plan = packages.undo(before, now, step.requested)
-    reasons = _purge(plan, log, report) + _go_back(plan, before, log, report)
+    reasons = _take_away(plan, before, log, report)
     apt.mark_automatic([one.name for one in before.packages if one.automatic])
     links = alternatives.restore(before)
     kept = [name for name, _ in plan.kept]
@@ -91,32 +89,27 @@ def undo(step: InstallPackages, before: PackagesBefore, log: Path, report: Repor
     return (*(reasons if differences else ()), *differences, *links)
 
 
-def _purge(plan: packages.Undo, log: Path, report: Report) -> tuple[str, ...]:
-    names = [packages.base(name) for name in plan.purge]
-    if not names:
-        return ()
-    try:
-        actions = apt.simulate(["purge", "--", *names])
-        others = sorted({packages.base(action.name) for action in actions} - set(names))
-        if others:
-            return (f"purging {', '.join(names)} would also change {', '.join(others)}: decide by hand",)
-        apt.apt_get(["purge", "--", *names], log, report)
-    except RemedyError as error:
-        return (f"{error.message}: apt-get purge {' '.join(names)}",)
-    return ()
-
-
-def _go_back(plan: packages.Undo, before: PackagesBefore, log: Path, report: Report) -> tuple[str, ...]:
+def _take_away(plan: packages.Undo, before: PackagesBefore, log: Path, report: Report) -> tuple[str, ...]:
+    """Purge and go back to older versions in one run of apt: each may only be possible with the other."""
     backups = log.parent.parent / "backups"
     files = {Path(path).parent.name: str(backups / path) for path in before.saved}
     wanted = [
         files.get(f"{packages.base(name)}_{version.replace(':', '%3a')}", f"{packages.base(name)}={version}")
         for name, version in plan.versions
     ]
-    if not wanted:
-        return ()
-    try:
-        apt.apt_get(["--allow-downgrades", "--allow-change-held-packages", "install", "--", *wanted], log, report)
-    except RemedyError as error:
-        return (f"{error.message}: apt-get install --allow-downgrades {' '.join(wanted)}",)
+    gone = [f"{packages.base(name)}-" for name in plan.purge]
+    back = ["--purge", "--allow-downgrades", "--allow-change-held-packages", "install", "--", *gone, *wanted]
+    settings_stay = ["remove", "--", *map(packages.base, plan.remove)]
+    touched = {packages.base(name) for name in (*plan.purge, *plan.remove, *dict(plan.versions))}
+    for arguments, needed in ((settings_stay, plan.remove), (back, gone + wanted)):
+        if not needed:
+            continue
+        command = f"apt-get {' '.join(arguments)}"
+        try:
+            others = sorted({packages.base(action.name) for action in apt.simulate(arguments)} - touched)
+            if others:
+                return (f"{command} would also change {', '.join(others)}: decide by hand",)
+            apt.apt_get(arguments, log, report)
+        except RemedyError as error:
+            return (f"{error.message}: {command}",)
     return ()

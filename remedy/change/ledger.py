@@ -6,9 +6,11 @@ spoil the end of the file: what is spoilt there was never acted upon. A spoilt l
 
 from __future__ import annotations
 
+import calendar
 import errno
 import hashlib
 import os
+import re
 import stat
 import time
 from pathlib import Path
@@ -24,6 +26,8 @@ SCHEMA = 1
 STATE_DIR = Path("/var/lib/remedy")
 #: Bytes held back so that the way back can be recorded on a full disk.
 _RESERVE = 256 * 1024
+_NAME = re.compile(r"\d{8}T\d{6}Z-")
+_STAMP, _STAMP_LENGTH = "%Y%m%dT%H%M%SZ", 16
 
 
 def line_of(entry: Entry) -> bytes:
@@ -199,16 +203,19 @@ def private_folder(path: Path) -> None:
 def _new_folder(parent: Path, now: float, unit: str) -> Path:
     private_folder(parent.parent)
     private_folder(parent)
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
     safe = "".join(c if (c.isalnum() and c.isascii()) or c in "-_@." else "_" for c in unit.removesuffix(".service"))
-    for attempt in range(1, 1000):
-        name = f"{stamp}-{safe[:100]}" + (f"-{attempt}" if attempt > 1 else "")
-        try:
+    while True:
+        name = f"{time.strftime(_STAMP, time.gmtime(now))}-{safe[:100]}"
+        # A clock that was set back must not put a change before those that it comes after.
+        if not any(path.name[:_STAMP_LENGTH] >= name[:_STAMP_LENGTH] for path in folders(parent.parent)):
             os.mkdir(parent / name, 0o700)
-        except FileExistsError:
-            continue
-        return parent / name
-    raise RemedyError(f"{parent}: too many transactions within one second")
+            return parent / name
+        now = max(now, _newest(parent.parent)) + 1
+
+
+def _newest(state_dir: Path) -> float:
+    stamps = (path.name[:_STAMP_LENGTH] for path in folders(state_dir))
+    return max((calendar.timegm(time.strptime(stamp, _STAMP)) for stamp in stamps), default=0.0)
 
 
 def folders(state_dir: Path) -> tuple[Path, ...]:
@@ -216,7 +223,7 @@ def folders(state_dir: Path) -> tuple[Path, ...]:
     parent = state_dir / "transactions"
     if not parent.is_dir():
         return ()
-    return tuple(sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith(".")))
+    return tuple(sorted(path for path in parent.iterdir() if path.is_dir() and _NAME.match(path.name)))
 
 
 def read_entries(folder: Path) -> Read:

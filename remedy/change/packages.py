@@ -29,9 +29,11 @@ class Installed:
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """Packages to purge, packages to bring back to an older version, and those that stay, each with why."""
+    """Packages to purge, those to remove whose settings were there before, those to bring back to an older version, and
+    those that stay, each with why."""
 
     purge: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
     kept: tuple[tuple[str, str], ...] = ()
 
@@ -68,32 +70,42 @@ def undo(before: PackagesBefore, now: Mapping[str, Installed], requested: Iterab
     A new package stays where an installed package that is not new needs it, or where someone has marked it as
     manually installed since. ``requested`` are those that remedy itself named to apt.
     """
-    old = {package.name: package for package in before.packages}
+    old = {package.name: package for package in before.packages if package.status[1:2] == "i"}
+    settings = {package.name for package in before.packages} - old.keys()
     own = {base(name.split("=")[0]) for name in requested}
     touched = {name for name in now if base(name) in {base(one) for one in before.touched}}
-    fresh = {name for name in touched if name not in old}
+    fresh = {name for name in touched if name not in old and not _only_settings(name, settings, now)}
     kept: dict[str, str] = {}
     for name in sorted(fresh):
         if base(name) not in own and not now[name].package.automatic and now[name].package.status == "ii":
             kept[name] = "it was marked as manually installed since"
-    purge = fresh - kept.keys()
-    while True:
-        needed = {name: who for name in purge if (who := _needed_by(name, purge, now))}
-        if not needed:
-            break
-        kept |= {name: f"{base(who)} needs it" for name, who in needed.items()}
-        purge -= needed.keys()
     versions = {
         name: package.version
         for name, package in old.items()
         if name not in now or now[name].package.version != package.version
     }
-    return Undo(tuple(sorted(purge)), tuple(sorted(versions.items())), tuple(sorted(kept.items())))
+    purge = fresh - kept.keys()
+    while True:
+        # What goes back to an older version lived without the new packages.
+        leaving = purge | versions.keys()
+        needed = {name: who for name in purge if (who := _needed_by(name, leaving, now))}
+        if not needed:
+            break
+        kept |= {name: f"{base(who)} needs it" for name, who in needed.items()}
+        purge -= needed.keys()
+    remove, purge = purge & settings, purge - settings
+    kept_rows = tuple(sorted(kept.items()))
+    return Undo(tuple(sorted(purge)), tuple(sorted(remove)), tuple(sorted(versions.items())), kept_rows)
 
 
-def _needed_by(name: str, purge: set[str], now: Mapping[str, Installed]) -> str | None:
+def _only_settings(name: str, settings: set[str], now: Mapping[str, Installed]) -> bool:
+    """Whether nothing but settings is there, as before (dpkg(1): config-files)."""
+    return name in settings and now[name].package.status[1:2] == "c"
+
+
+def _needed_by(name: str, leaving: set[str], now: Mapping[str, Installed]) -> str | None:
     offers = {base(name)} | now[name].provides
-    staying = {other for other in now if other not in purge and now[other].package.status[1:2] == "i"}
+    staying = {other for other in now if other not in leaving and now[other].package.status[1:2] == "i"}
     for other in sorted(staying):
         for clause in now[other].needs:
             if clause & offers and not any(clause & ({base(one)} | now[one].provides) for one in staying):

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from remedy.change.boot import open_transaction
+from remedy.change.boot import clear, open_transaction
 from remedy.change.history import state_of, unfinished
 from remedy.change.ledger import STATE_DIR, Ledger, folders, read_entries
 from remedy.change.lock import Lock
@@ -34,7 +34,10 @@ def recover(report: Report, *, hooks_for: HooksFor | None = None, state_dir: Pat
         latest = folders(state_dir)[-1:]
         if latest and state_of(read_entries(latest[0])) == "rollback-incomplete":
             waiting.append(latest[0])
-        return tuple(_recover(folder, report, hooks_for, state_dir) for folder in reversed(waiting))
+        outcomes = tuple(_recover(folder, report, hooks_for, state_dir) for folder in reversed(waiting))
+        if not unfinished(state_dir):
+            clear(state_dir)
+        return outcomes
 
 
 def _clear_not_begun(state_dir: Path) -> None:

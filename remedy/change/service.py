@@ -8,13 +8,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from remedy.change.types import UnitBefore
-from remedy.errors import RemedyError
+from remedy.errors import Refused, RemedyError
 from remedy.facts.run import Programs, Result, run
 
 #: Units that systemd stops or restarts along with this one: systemd.unit(5), PartOf=, BindsTo=, Requires=; and the
 #: sockets, timers and paths that start it.
 _DEPENDENTS = ("ConsistsOf", "BoundBy", "RequiredBy", "TriggeredBy")
-_PROPERTIES = ("LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", *_DEPENDENTS)
+_PROPERTIES = (
+    "LoadState",
+    "ActiveState",
+    "SubState",
+    "UnitFileState",
+    "InvocationID",
+    "NeedDaemonReload",
+    *_DEPENDENTS,
+)
 _QUICK = 60.0
 #: Seconds for a stop: a server that frees eight GPUs takes a while, and TimeoutStopSec= is the manager's to enforce.
 STOP_TIMEOUT = 900.0
@@ -26,8 +34,10 @@ def boot_id() -> str:
 
 
 def look(unit: str) -> UnitBefore:
-    """The run state now. Raises RemedyError where the manager does not answer."""
+    """The run state now. Raises RemedyError where the manager does not answer, Refused for a unit that can't start."""
     values = properties(unit)
+    if values.get("LoadState") in ("masked", "not-found"):
+        raise Refused(f"{unit} is {values['LoadState']} now", hint=f"systemctl status {unit}")
     names = sorted({name for key in _DEPENDENTS for name in values.get(key, "").split()})
     dependents = tuple((name, active_state(name)) for name in names)
     return UnitBefore(
@@ -55,10 +65,10 @@ def active_state(unit: str) -> str:
     return properties(unit).get("ActiveState", "")
 
 
-def daemon_reload() -> None:
-    """Have the manager read its units again. Raises RemedyError."""
+def daemon_reload(unit: str | None = None) -> None:
+    """Have the manager read its units again. Raises RemedyError, but not where ``unit`` is as it was loaded anyway."""
     result = _systemctl("daemon-reload")
-    if not result.ok:
+    if not result.ok and (unit is None or properties(unit).get("NeedDaemonReload") != "no"):
         raise RemedyError(f"systemctl daemon-reload failed: {result.why}")
 
 

@@ -52,8 +52,8 @@ def apply(
             shutil.rmtree(ledger.folder, ignore_errors=True)
             if isinstance(error, Interrupted):
                 return Outcome("interrupted", Exit.INTERRUPTED, cause=plan.cause, reason=f"{error} before any change")
-            if isinstance(error, OSError):
-                raise Refused(f"nothing was touched: {error}") from error
+            if isinstance(error, (OSError, RemedyError)) and not isinstance(error, Refused):
+                raise Refused(f"nothing was touched: {error}", hint=getattr(error, "hint", None)) from error
             raise
         with open_transaction(state_dir, ledger):
             return change.run()
@@ -92,6 +92,10 @@ class _Change:
         for number, step in enumerate(self._plan.steps):
             self._interrupts.check()
             steps.look(step, number, self._site)
+            if isinstance(step, RestartUnit):
+                # Where a start can't be watched, none is begun.
+                with self._hooks.watch():
+                    pass
 
     def run(self) -> Outcome:
         """Go forward, and back where that fails."""

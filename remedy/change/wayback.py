@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 
 from remedy.change import files, service, steps
 from remedy.change.ledger import Ledger
 from remedy.change.steps import Site, describe
-from remedy.change.types import Done, Entry, Event, FileBefore, Hooks, Phase, Report, UnitBefore
+from remedy.change.types import Done, Entry, Event, FileBefore, Hooks, Phase, Report, UnitBefore, Watching
 from remedy.errors import RemedyError
 from remedy.gate.types import Progress
 from remedy.plan.types import EditFile, InstallPackages, MoveCache, RestartUnit
@@ -48,7 +49,8 @@ class WayBack:
                 left += self._undo(number)
         reads_units = any(isinstance(step, RestartUnit) and step.daemon_reload for step in self._ledger.plan.steps)
         if reads_units and any(isinstance(before, FileBefore) for before in intents.values()):
-            left += self._attempt("systemctl daemon-reload", service.daemon_reload)
+            reload = partial(service.daemon_reload, self._ledger.plan.unit)
+            left += self._attempt("systemctl daemon-reload", reload)
         if unit is not None and touched:
             left += self._restore(unit)
         self._report(Event("rollback", "rolled back" if not left else "the rollback is incomplete", "done"))
@@ -114,14 +116,24 @@ class WayBack:
         """Start the old service, and watch it to where it was."""
         self._tell(f"start {unit} as it was before", None)
         service.reset_failed(unit)
-        if self._hooks is None:
+        watch = self._watch()
+        if watch is None:
             service.start(unit)
             return
-        with self._hooks.watch() as watch:
+        with watch:
             service.enqueue("start", unit)
             verdict = watch.run(self._progress)
         if verdict.state == "failed" or service.active_state(unit) != "active":
             raise RemedyError(f"{unit} ran before, and now does not start: {verdict.reason}")
+
+    def _watch(self) -> Watching | None:
+        """None where nobody can watch: at boot, or with the message bus away."""
+        if self._hooks is None:
+            return None
+        try:
+            return self._hooks.watch()
+        except RemedyError:
+            return None
 
     def _progress(self, progress: Progress) -> None:
         self._report(Event("rollback", progress.line, progress=progress))

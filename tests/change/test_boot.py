@@ -67,6 +67,16 @@ def test_an_interpreter_that_others_can_write_is_not_run_at_boot(
         assert names(etc) == []
 
 
+def test_what_a_crash_left_after_the_end_is_cleared(etc: Path, tmp_path: Path) -> None:
+    ledger = Ledger.create(tmp_path / "state", Plan("a.service", "x"))
+    with pytest.raises(KeyError), boot.open_transaction(tmp_path / "state", ledger, etc):
+        (etc / "basic.target.wants" / boot.NAME).unlink()
+        raise KeyError
+    boot.clear(tmp_path / "state")
+    assert names(etc) == [] and not (tmp_path / "state/unfinished").exists()
+    boot.clear(tmp_path / "state")
+
+
 def test_the_packaged_unit_is_the_same() -> None:
     packaged = Path(__file__).parents[2] / "units" / boot.NAME
     assert packaged.read_text() == boot.TEXT.format(command="remedy")

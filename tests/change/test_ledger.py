@@ -70,8 +70,9 @@ def test_the_folder_is_private_and_its_name_sorts_by_time(tmp_path: Path) -> Non
     first = Ledger.create(tmp_path / "state", PLAN, now=1796175000.0)
     second = Ledger.create(tmp_path / "state", PLAN, now=1796175000.0)
     assert first.id == "20261202T013000Z-sglang-k26"
-    assert second.id == first.id + "-2"
-    assert folders(tmp_path / "state") == (first.folder, second.folder)
+    back = Ledger.create(tmp_path / "state", Plan("a.service", "x"), now=86400.0)
+    assert [second.id, back.id] == ["20261202T013001Z-sglang-k26", "20261202T013002Z-a"]
+    assert folders(tmp_path / "state") == (first.folder, second.folder, back.folder)
     for path in (tmp_path / "state", first.folder.parent, first.folder, first.folder / "backups"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
     assert stat.S_IMODE((first.folder / "plan.json").stat().st_mode) == 0o600

@@ -43,13 +43,14 @@ def before(*packages: Package) -> PackagesBefore:
             (NVCC, CRT, NVVM, "other 1 ii cuda-crt-13-0 (>= 13)"),
             AUTO,
             (),
-            Undo(("cuda-nvcc-13-0", "libnvvm-13-0"), (), (("cuda-crt-13-0", "other needs it"),)),
+            Undo(("cuda-nvcc-13-0", "libnvvm-13-0"), (), (), (("cuda-crt-13-0", "other needs it"),)),
         ),
         (
             (NVCC, CRT, NVVM, "other 1 ii cuda-nvcc-13-0"),
             AUTO,
             (),
             Undo(
+                (),
                 (),
                 (),
                 (
@@ -69,7 +70,7 @@ def before(*packages: Package) -> PackagesBefore:
             (NVCC, "cuda-crt-13-0 13.0.88-1 ii  => crt-virtual (= 1)", NVVM, "other 1 ii crt-virtual"),
             AUTO,
             (),
-            Undo(("cuda-nvcc-13-0", "libnvvm-13-0"), (), (("cuda-crt-13-0", "other needs it"),)),
+            Undo(("cuda-nvcc-13-0", "libnvvm-13-0"), (), (), (("cuda-crt-13-0", "other needs it"),)),
         ),
         (
             (NVCC, CRT, NVVM, "other 1 rc cuda-crt-13-0"),
@@ -84,6 +85,7 @@ def before(*packages: Package) -> PackagesBefore:
             Undo(
                 ("cuda-nvcc-13-0", "libnvvm-13-0"),
                 (),
+                (),
                 (("cuda-crt-13-0", "it was marked as manually installed since"),),
             ),
         ),
@@ -91,15 +93,29 @@ def before(*packages: Package) -> PackagesBefore:
             (NVCC, CRT, NVVM),
             AUTO,
             (Package("cuda-crt-13-0:amd64", "13.0.48-1"),),
-            Undo(("cuda-nvcc-13-0", "libnvvm-13-0"), (("cuda-crt-13-0", "13.0.48-1"),)),
+            Undo(("cuda-nvcc-13-0", "libnvvm-13-0"), (), (("cuda-crt-13-0", "13.0.48-1"),)),
         ),
-        ((NVVM,), AUTO, (Package("cuda-crt-13-0:amd64", "1"),), Undo(("libnvvm-13-0",), (("cuda-crt-13-0", "1"),))),
+        ((NVVM,), AUTO, (Package("cuda-crt-13-0:amd64", "1"),), Undo(("libnvvm-13-0",), (), (("cuda-crt-13-0", "1"),))),
+        (
+            ("cuda-crt-13-0 2 ii libnvvm-13-0", NVVM),
+            AUTO,
+            (Package("cuda-crt-13-0:amd64", "1"),),
+            Undo(("libnvvm-13-0",), (), (("cuda-crt-13-0", "1"),)),
+        ),
+        (
+            (NVCC, CRT, NVVM),
+            AUTO,
+            (Package("cuda-crt-13-0:amd64", "13.0.88-1", "rc"),),
+            Undo(("cuda-nvcc-13-0", "libnvvm-13-0"), ("cuda-crt-13-0",)),
+        ),
+        (("cuda-crt-13-0 1 rc",), (), (Package("cuda-crt-13-0:amd64", "1", "rc"),), Undo()),
     ],
 )
 def test_undo(now: tuple[str, ...], automatic: tuple[str, ...], old: tuple[Package, ...], wanted: Undo) -> None:
     found = undo(before(*old), parse(state(*now), automatic), REQUESTED)
     plain = Undo(
         tuple(name.split(":")[0] for name in found.purge),
+        tuple(name.split(":")[0] for name in found.remove),
         tuple((name.split(":")[0], version) for name, version in found.versions),
         tuple((name.split(":")[0], why) for name, why in found.kept),
     )
