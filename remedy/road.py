@@ -106,10 +106,13 @@ def judge(machine: Machine, service: Service, started: Launch, snapshot: Snapsho
     """The pure half of a look: from the facts to the diagnosis."""
     from remedy.causes.engine import diagnose
     from remedy.jit import resolve_all
+    from remedy.show.secrets import redact
+    from remedy.unit.faults import mistakes
 
+    service = replace(service, faults=(*service.faults, *mistakes(service, started, machine.view)))
     context = context_of(machine, service, started, snapshot)
     resolutions = resolve_all(context)
-    diagnosis = diagnose(service, started, snapshot, resolutions)
+    diagnosis = diagnose(service, started, snapshot, resolutions).rewritten(redact)
     return Look(machine.manager, machine.view, service, started, snapshot, context, resolutions, diagnosis)
 
 

@@ -16,12 +16,14 @@ def explain(cause: str, *, facts: str | None, json: bool) -> int:
 
         if facts:
             raise UsageError("--facts goes with `remedy explain -`")
-        print(page(cause))
+        sys.stdout.write(page(cause))
         return Exit.DONE
-    from remedy.causes.engine import explain as diagnose
+    from remedy.causes.engine import explain_blocks
+    from remedy.show.secrets import redact
 
     known = _known(facts)
-    diagnosis = diagnose((line.decode("utf-8", "replace") for line in sys.stdin.buffer), known)
+    blocks = iter(lambda: sys.stdin.buffer.read(1 << 20), b"")
+    diagnosis = explain_blocks(blocks, known).rewritten(redact)
     if json:
         from json import dumps
 
