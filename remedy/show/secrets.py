@@ -45,11 +45,13 @@ _PEM = r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY----
 _SCHEME = r"(?i:\b(bearer|basic)\s+)[\w.~+/=-]{6,}"
 _USERINFO = r"(?P<scheme>\b[A-Za-z][\w+.-]*://)(?P<user>[^\s/:@'\"]*):[^\s/@'\"]*@"
 _USER_ONLY = r"(?P<scheme>\b[A-Za-z][\w+.-]*://)[^\s/:@'\"]{16,}@"
-# NAME=value, --name value, --name=value, "name": "value", Name: value.
+# What a secret stands behind: NAME=, --name, "name": or Name:
+_ASSIGNED = r"(?P<name>[A-Za-z_][\w.-]*)="
+_OPTION = r"(?P<name>--?[A-Za-z][\w-]*)[ \t]+(?![-\s])"
+_KEYED = r"(?P<name>[\"']?[A-Za-z_][\w-]*[\"']?)\s*:\s*"
 _VALUE = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^\s\"',;}]+"
-_ASSIGNED = rf"(?P<name>[A-Za-z_][\w.-]*)(?P<sign>=)(?P<value>{_VALUE})"
-_OPTION = rf"(?P<name>--?[A-Za-z][\w-]*)(?P<sign>[ \t]+)(?P<value>(?!-){_VALUE})"
-_KEYED = rf"(?P<name>[\"']?[A-Za-z_][\w-]*[\"']?)(?P<sign>\s*:\s*)(?P<value>{_VALUE})"
+#: Up to the quote that was opened before the name, as in "NAME=some value".
+_UNTIL = {'"': r'(?:[^"\\\n]|\\.)*(?=")', "'": r"(?:[^'\\\n]|\\.)*(?=')"}
 #: Words that stand before a colon in plain messages without being secrets ("Unexpected key: …").
 _CHATTY = frozenset({"KEY", "KEYS", "TOKEN", "AUTH"})
 
@@ -76,9 +78,9 @@ def redact(text: str) -> str:
     text = _pattern(_USER_ONLY).sub(lambda found: f"{found['scheme']}{HIDDEN}@", text)
     text = _pattern(_SCHEME).sub(lambda found: f"{found[1]} {HIDDEN}", text)
     text = _pattern(_FORMS).sub(HIDDEN, text)
-    for form in (_ASSIGNED, _OPTION):
-        text = _pattern(form).sub(_hide_value, text)
-    return _pattern(_KEYED).sub(_hide_keyed, text)
+    for head in (_ASSIGNED, _OPTION, _KEYED):
+        text = _hide_behind(head, text)
+    return text
 
 
 def redact_argv(argv: Iterable[str]) -> list[str]:
@@ -100,21 +102,28 @@ def redact_value(name: str, value: str) -> str:
     return HIDDEN if value and is_secret(name) else redact(value)
 
 
-def _hide_value(found: re.Match[str]) -> str:
-    if not is_secret(found["name"].lstrip("-")):
-        return found[0]
-    return f"{found['name']}{found['sign']}{_quoted_like(found['value'])}"
+def _hide_behind(head: str, text: str) -> str:
+    """Hide the values behind the names of secrets; a name that is none is looked into again: A=TOKEN=x."""
+    parts: list[str] = []
+    done = 0
+    for found in _pattern(head).finditer(text):
+        if found.start() < done or not _names_secret(found["name"], head):
+            continue
+        before = text[found.start() - 1 : found.start()]
+        form = _UNTIL[before] if head is _ASSIGNED and before in _UNTIL else _VALUE
+        value = _pattern(form).match(text, found.end())
+        # "Authorization: Bearer ***" has lost its secret already.
+        if value is not None and value[0] and value[0].lower() not in ("bearer", "basic"):
+            parts += (text[done : found.end()], _quoted_like(value[0]))
+            done = value.end()
+    return "".join((*parts, text[done:])) if parts else text
 
 
-def _hide_keyed(found: re.Match[str]) -> str:
-    name = found["name"].strip("\"'")
-    quoted = name != found["name"]
-    if not is_secret(name) or (name.upper() in _CHATTY and not quoted):
-        return found[0]
-    # "Authorization: Bearer ***" has lost its secret already.
-    if found["value"].lower() in ("bearer", "basic"):
-        return found[0]
-    return f"{found['name']}{found['sign']}{_quoted_like(found['value'])}"
+def _names_secret(name: str, head: str) -> bool:
+    bare = name.strip("\"'")
+    if head is _KEYED and bare == name and name.upper() in _CHATTY:
+        return False
+    return is_secret(bare.lstrip("-"))
 
 
 def _quoted_like(value: str) -> str:
