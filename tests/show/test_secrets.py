@@ -26,14 +26,33 @@ def test_secrets(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "TOKENIZERS_PARALLELISM", "KEYBOARD", "MONKEY", "PWD", "OLDPWD", "PATH", "CUDA_HOME", "LD_LIBRARY_PATH",
+        "TOKENIZERS_PARALLELISM",
+        "KEYBOARD",
+        "MONKEY",
+        "PWD",
+        "OLDPWD",
+        "PATH",
+        "CUDA_HOME",
+        "LD_LIBRARY_PATH",
         "NCCL_IB_PKEY",
-        "MAX_TOKENS", "SGLANG_MAX_TOKEN", "NUM_TOKEN", "VLLM_KV_CACHE_KEY", "AUTHOR", "PASSTHROUGH",
+        "MAX_TOKENS",
+        "SGLANG_MAX_TOKEN",
+        "NUM_TOKEN",
+        "VLLM_KV_CACHE_KEY",
+        "AUTHOR",
+        "PASSTHROUGH",
         "HF_TOKEN_PATH",
         "KUBECONFIG",
-        "SSH_AUTH_SOCK", "FLASHINFER_CUDA_ARCH_LIST", "max-total-tokens", "ssl-keyfile", "TOKENIZER_MODE", "COMPASS", "_", "",
+        "SSH_AUTH_SOCK",
+        "FLASHINFER_CUDA_ARCH_LIST",
+        "max-total-tokens",
+        "ssl-keyfile",
+        "TOKENIZER_MODE",
+        "COMPASS",
+        "_",
+        "",
     ],
-)  # fmt: skip
+)
 def test_others(name: str) -> None:
     assert not is_secret(name)
 
