@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from remedy.errors import UsageError
 from remedy.unit import envfile
 from remedy.unit.accounts import Login, login_of
 from remedy.unit.document import parse
+from remedy.unit.paths import simplify
 from remedy.unit.specifiers import BadSpecifier, Subject
 from remedy.unit.types import Manager, Place
 from remedy.unit.values import is_assignment
@@ -28,8 +29,9 @@ _LIBRARY_DIRECTORIES = (
     "/usr/lib/systemd", "/lib/systemd", "/usr/lib64/systemd",
     "/usr/lib/x86_64-linux-gnu/systemd", "/usr/lib/aarch64-linux-gnu/systemd",
 )  # fmt: skip
-#: Specifiers that speak of a unit, which DefaultEnvironment= does not belong to.
-_OF_UNITS = re.compile(r"(?<!%)(?:%%)*%[nNpPiIjJfyYcrR]")
+#: The specifiers of DefaultEnvironment=, which is no unit's: from 249 on, and more of them from 256 on.
+_SPECIFIERS = frozenset("aAbBHlqmMovwWTV%")
+_MORE_SPECIFIERS = _SPECIFIERS | frozenset("gGuUhs")
 
 
 def manager_from(
@@ -73,24 +75,32 @@ def manager_from(
 
 
 def with_configuration(manager: Manager, view: View) -> Manager:
-    """The same manager with DefaultEnvironment= and ManagerEnvironment= of its configuration files."""
-    environment, places = dict(manager.environment), dict(manager.environment_places)
+    """The same manager with DefaultEnvironment= and ManagerEnvironment= of its configuration files.
+
+    %h and %s are what the manager's own HOME and SHELL say, where it has them.
+    """
+    entries = [
+        (entry.name, entry.value, Place(path, entry.first))
+        for path in _configuration(view, manager)
+        for entry in parse(_read(view, path) or b"").entries
+        if entry.section == "Manager" and entry.kind == "assignment"
+    ]
     process = dict(manager.process_environment)
-    defaults: dict[str, tuple[str, Place]] = {}
-    own: dict[str, tuple[str, Place]] = {}
-    for path in _configuration(view, manager):
-        for entry in parse(_read(view, path) or b"").entries:
-            if entry.section != "Manager" or entry.kind != "assignment":
-                continue
-            if entry.name == "DefaultEnvironment":
-                _assign(defaults, entry.value, Place(path, entry.first), manager, view)
-            elif entry.name == "ManagerEnvironment" and manager.version >= 248:
-                _assign(own, entry.value, Place(path, entry.first), manager, view)
-    for name, (value, place) in defaults.items():
-        environment[name] = value
-        places[name] = place
-    process.update({name: value for name, (value, _) in own.items()})
-    return replace(manager, environment=environment, environment_places=places, process_environment=process)
+    if manager.version >= 248:
+        process |= {name: value for name, (value, _) in _assigned("ManagerEnvironment", entries, manager, view).items()}
+    home, shell = process.get("HOME", ""), process.get("SHELL", "")
+    manager = replace(
+        manager,
+        process_environment=process,
+        home=simplify(home, manager.version) if home.startswith("/") else manager.home,
+        shell=simplify(shell, manager.version) if shell.startswith("/") else manager.shell,
+    )
+    defaults = _assigned("DefaultEnvironment", entries, manager, view)
+    return replace(
+        manager,
+        environment={**manager.environment, **{name: value for name, (value, _) in defaults.items()}},
+        environment_places={**manager.environment_places, **{name: place for name, (_, place) in defaults.items()}},
+    )
 
 
 def version_in(view: View) -> int | None:
@@ -106,25 +116,39 @@ def version_in(view: View) -> int | None:
     return None
 
 
-def _assign(into: dict[str, tuple[str, Place]], value: str, place: Place, manager: Manager, view: View) -> None:
-    if not value:
-        into.clear()
-        return
+def _assigned(
+    setting: str, entries: list[tuple[str, str, Place]], manager: Manager, view: View
+) -> dict[str, tuple[str, Place]]:
+    """The variables of a setting of the manager's own, with their places; an empty assignment resets them."""
+    found: dict[str, tuple[str, Place]] = {}
+    for name, value, place in entries:
+        if name == setting and not value:
+            found.clear()
+        elif name == setting:
+            for word in _words(value, manager, view):
+                if is_assignment(word):
+                    variable, _, content = word.partition("=")
+                    found[variable] = (content, place)
+    return found
+
+
+def _words(value: str, manager: Manager, view: View) -> Iterator[str]:
     subject = Subject("", "/", manager, view)
+    allowed = _MORE_SPECIFIERS if manager.version >= 256 else _SPECIFIERS
     position = 0
     while True:
         try:
             word, _, position = next_word(value, position, escapes=True)
             if word is None:
                 return
-            text = "" if _OF_UNITS.search(word) else subject.expand(word)
+            if manager.version < 249:
+                yield word
+            elif set(re.findall("%([0-9A-Za-z%])", word)) <= allowed:
+                yield subject.expand(word)
         except BadSyntax:
             return
         except BadSpecifier:
             continue
-        if is_assignment(text):
-            name, _, content = text.partition("=")
-            into[name] = (content, place)
 
 
 def _configuration(view: View, manager: Manager) -> list[str]:

@@ -63,7 +63,24 @@ def test_default_environment() -> None:
     assert str(manager.environment_places["A"]) == "/etc/systemd/system.conf.d/20.conf:2"
     assert str(manager.environment_places["D"]) == "/etc/systemd/system.conf:2"
     assert manager.process_environment["HOME"] == "/m"
-    assert manager_from(MemoryView(files=CONFIGURATION), 247).process_environment["HOME"] == "/root"
+    assert manager.home == "/m"
+    old = manager_from(MemoryView(files=CONFIGURATION), 247)
+    assert (old.process_environment["HOME"], old.home) == ("/root", "/root")
+
+
+@pytest.mark.parametrize(
+    ("version", "found"),
+    [
+        (247, {"A": "%T", "B": "%h", "C": "%%"}),
+        (252, {"A": "/tmp", "C": "%"}),
+        (257, {"A": "/tmp", "B": "/root", "C": "%"}),
+    ],
+)
+def test_specifiers_of_the_managers_own_settings(version: int, found: dict[str, str]) -> None:
+    text = "[Manager]\nDefaultEnvironment=A=%T B=%h C=%% D=%n\n"
+    manager = manager_from(MemoryView(files={"/etc/systemd/system.conf": text}), version)
+    shown = {name: value for name, value in manager.environment.items() if name in "ABC"}
+    assert shown == found
 
 
 def test_a_users_manager() -> None:
