@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from remedy.causes.types import Diagnosis
 from remedy.change.twin import Twin
@@ -14,6 +13,7 @@ from remedy.jit.types import Resolution
 from remedy.plan.types import EditFile, Plan
 from remedy.road import Look, Machine, after_failure
 from remedy.unit.types import EditStyle, FileEdit, Launch, Service
+from remedy.value import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def hooks(seen: Look, machine: Machine, plan: Plan, wishes: Wishes) -> Hooks:
         return Watch(service.name, expect, user=service.user_manager)
 
     def diagnose(verdict: Verdict) -> Diagnosis:
-        return after_failure(seen, machine, verdict.log)
+        return after_failure(seen, verdict.log)
 
     return Hooks(
         watch=watch,

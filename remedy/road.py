@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from remedy.causes.types import Diagnosis
 from remedy.errors import Refused, UsageError
 from remedy.facts.run import Runner
 from remedy.facts.types import LogLine, Snapshot
 from remedy.jit.types import Context, Resolution
 from remedy.unit.types import Launch, Manager, Service
+from remedy.value import dataclass, replace
 from remedy.view import View
 
 
@@ -134,11 +133,13 @@ def context_of(machine: Machine, service: Service, started: Launch, snapshot: Sn
     )
 
 
-def after_failure(before: Look, machine: Machine, log: tuple[LogLine, ...]) -> Diagnosis:
+def after_failure(before: Look, log: tuple[LogLine, ...]) -> Diagnosis:
     """The diagnosis of a start that was watched: the machine as it is now, and that start's own lines."""
     from remedy.facts.collect import collect
     from remedy.unit.launch import launch
 
+    # A new view: what the first look read has been changed since.
+    machine = this_machine(user=before.manager.user)
     service = load_service(before.service.name, machine)
     started = launch(service, machine.view)
     snapshot = replace(collect(service, started, machine.view, machine.runner), journal=log)

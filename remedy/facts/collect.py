@@ -102,7 +102,7 @@ def collect(
         look.lacking(Missing("account", f"user {service.user} is not in /etc/passwd"))
     home = account.home if account else "/"
     path = launch.interpreter if launch else None
-    interpreter = look.part("interpreter", lambda: read_interpreter(view, path, env, home) if path else None, None)
+    interpreter = _interpreter(look, view, path, env, home)
     candidates: tuple[toolkits.Candidate, ...]
     candidates = look.part("toolkits", lambda: toolkits.look_up(view, runner, env, interpreter, account), ())
     compiling: tuple[compilers.Lookup, ...]
@@ -134,6 +134,15 @@ def collect(
 def _system(look: _Look, view: View) -> tuple[Host, Mapping[str, str]]:
     installed: Mapping[str, str] = look.part("packages", lambda: installed_packages(view), {})
     return look.part("host", lambda: read_host(view, installed.get("libc6")), Host()), installed
+
+
+def _interpreter(look: _Look, view: View, path: str | None, env: Mapping[str, str], home: str) -> Interpreter | None:
+    if path is None:
+        return None
+    found = look.part("interpreter", lambda: read_interpreter(view, path, env, home), None)
+    if found is not None and found.version is None and not found.dists:
+        look.lacking(Missing("interpreter", f"{path} is not there, or this user may not look there: run as root"))
+    return found
 
 
 def _caches(

@@ -17,9 +17,9 @@ def flashinfer_is_on(context: Context) -> bool:
 
     From 0.11.1 to 0.31 flashinfer-cubin, else an nvcc on PATH (CUDA_HOME is not looked at; vllm#26443); from 0.32 on
     flashinfer-cubin, else CUDA_HOME, CUDA_PATH, PATH or /usr/local/cuda with an nvcc, and ninja on PATH. Earlier
-    releases only look whether it is installed.
+    releases only look whether it is installed. A vLLM without a version (run from a source tree) counts as using it.
     """
-    if servers.surely_runs(context, "vllm", "0", "0.11.1"):
+    if servers.version(context, "vllm") is None or servers.surely_runs(context, "vllm", "0", "0.11.1"):
         return True
     forced = context.env.get("VLLM_HAS_FLASHINFER_CUBIN", "0") not in ("", "0")
     if forced or servers.version(context, "flashinfer-cubin"):
