@@ -58,6 +58,9 @@ def diagnose(
     ] = None,
     gpu_arch: GpuArch = None,
     user: User = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Put the verdict into the journal as well, for `remedy history`.")
+    ] = False,
 ) -> int:
     """Say what is wrong with a service, why, and where each value comes from. Changes nothing; any user.
 
@@ -67,7 +70,7 @@ def diagnose(
     """
     from remedy.cli.diagnose import diagnose as command
 
-    return command(unit, json=json, root=root, snapshot=snapshot, gpu_arch=gpu_arch, user=user)
+    return command(unit, json=json, root=root, snapshot=snapshot, gpu_arch=gpu_arch, user=user, report=report)
 
 
 @app.command(short_help="Plan, prove, apply and watch a repair.")
@@ -185,7 +188,7 @@ def history(
     transaction: Annotated[str | None, typer.Argument(metavar="[ID]", help="One change, in full.")] = None,
     json: Json = False,
 ) -> int:
-    """List what was done to this machine, or one change in full."""
+    """List what was done to this machine, and what failed units were found to have; or one change in full."""
     from remedy.cli.transactions import history as command
 
     return command(transaction, json=json)

@@ -9,10 +9,21 @@ from remedy.errors import Exit, UsageError
 from remedy.road import Look, look, seen_through, this_machine, tree
 
 
-def diagnose(unit: str, *, json: bool, root: str | None, snapshot: str | None, gpu_arch: str | None, user: bool) -> int:
+def diagnose(
+    unit: str,
+    *,
+    json: bool,
+    root: str | None,
+    snapshot: str | None,
+    gpu_arch: str | None,
+    user: bool,
+    report: bool = False,
+) -> int:
     """Look at a unit and print the diagnosis."""
     if root and snapshot:
         raise UsageError("--root and --snapshot exclude each other")
+    if report and (root or snapshot):
+        raise UsageError("--report goes with a unit of this machine")
     if snapshot:
         seen = replayed(unit, snapshot, gpu_arch)
     else:
@@ -28,6 +39,10 @@ def diagnose(unit: str, *, json: bool, root: str | None, snapshot: str | None, g
         from remedy.show.text import width
 
         print(diagnosis_text(seen, width()))
+    if report:
+        from remedy.change.report import report as keep
+
+        keep(seen.service.name, seen.diagnosis.root)
     return exit_code(seen.diagnosis)
 
 

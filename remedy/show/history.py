@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from remedy.change.types import Record
+from remedy.facts.reports import FailureReport
 from remedy.show.plan import plan_json, plan_text
 from remedy.show.text import plain, wrap
 
@@ -30,21 +31,38 @@ def record_json(record: Record, redact: Callable[[str], str]) -> dict[str, Any]:
     }
 
 
+def report_json(report: FailureReport, redact: Callable[[str], str]) -> dict[str, Any]:
+    """One verdict on a failed unit; told apart from a transaction by its key ``report``."""
+    return {
+        "schema": SCHEMA,
+        "report": "diagnosis",
+        "unit": report.unit,
+        "cause": report.cause,
+        "certainty": report.certainty,
+        "created": report.created,
+        "summary": redact(plain(report.summary)),
+    }
+
+
 def when(created: float) -> str:
     """Local time of a transaction, to the minute."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(created)) if created else "unknown time"
 
 
-def history_text(records: Sequence[Record], columns: int) -> str:
-    """A transaction a line, the oldest first."""
-    if not records:
-        return "No change was ever made by remedy on this machine."
-    lines = []
+def history_text(records: Sequence[Record], columns: int, reports: Sequence[FailureReport] = ()) -> str:
+    """A transaction a line, the oldest first; then the verdicts on units that failed."""
+    lines = [] if records else ["No change was ever made by remedy on this machine."]
     for record in records:
         lines.append(f"{record.id}  {record.state}")
         lines.append(wrap(f"{when(record.created)}, {record.cause} of {record.unit}", 2, columns))
         if record.reason:
             lines.append(wrap(plain(record.reason), 2, columns))
+    if reports:
+        lines.append("\nDiagnosed when they failed")
+    for report in reports:
+        lines.append(
+            f"  {when(report.created)}  {plain(report.unit)}: {plain(report.cause)} ({plain(report.certainty)})"
+        )
     return "\n".join(lines)
 
 
