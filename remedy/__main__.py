@@ -12,9 +12,7 @@ def main() -> None:
 
     # A closed pipe (``remedy show … | head``) is no error of ours.
     try:
-        from remedy.cli.app import run
-
-        code = run(sys.argv[1:])
+        code = _run(sys.argv[1:])
         sys.stdout.flush()
     except RemedyError as error:
         code = error.exit_code
@@ -33,6 +31,17 @@ def main() -> None:
         print(f"remedy: a fault of its own: {type(error).__name__}: {error}", file=sys.stderr)
         print("  nothing more was done; REMEDY_DEBUG=1 shows where", file=sys.stderr)
     sys.exit(int(code))
+
+
+def _run(arguments: list[str]) -> int:
+    from remedy.cli import quick
+
+    code = quick.run(arguments)
+    if code is None:
+        from remedy.cli.app import run
+
+        code = run(arguments)
+    return code
 
 
 if __name__ == "__main__":
