@@ -13,12 +13,12 @@ import selectors
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
 from remedy.errors import Exit, RemedyError
 from remedy.unit.types import Service
+from remedy.value import dataclass, field
 
 RUN_DIRECTORY = "/run/remedy"
 # Seconds a proof may take as a whole; one smallest kernel takes a few.

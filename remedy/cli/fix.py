@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from remedy.change.types import Event, Outcome
 from remedy.errors import Exit, Refused, RemedyError
@@ -12,6 +11,7 @@ from remedy.plan.types import Plan
 from remedy.repair import Wishes, apply_plan, plan_for
 from remedy.road import Look, look, this_machine
 from remedy.show.text import width
+from remedy.value import dataclass
 
 ASK = "Apply this plan and restart the service? [y/N] "
 

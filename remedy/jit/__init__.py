@@ -45,7 +45,7 @@ _LACKS = ("cuda-headers-missing", "cuda-library-not-linkable", "nvcc-not-found")
 
 def without_details(resolutions: tuple[Resolution, ...]) -> tuple[Resolution, ...]:
     """What a toolkit lacks does not matter where its release is wrong for one library: it is replaced for all."""
-    from dataclasses import replace
+    from remedy.value import replace
 
     wrong = {
         resolution.toolkit

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -20,11 +19,15 @@ def plain(text: str) -> str:
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", _ESCAPE.sub("", text))
 
 
-def width(stream: TextIO = sys.stdout) -> int:
+def width(stream: TextIO | None = None) -> int:
     """Columns to write in: the terminal's, at most 100 so that lines stay readable; 80 in a pipe."""
+    stream = stream or sys.stdout
     if not stream.isatty():
         return 80
-    return max(40, min(100, shutil.get_terminal_size().columns))
+    # As shutil.get_terminal_size does it; that module imports every compression that there is.
+    wished = os.environ.get("COLUMNS", "")
+    columns = int(wished) if wished.isdecimal() else os.get_terminal_size(stream.fileno()).columns
+    return max(40, min(100, columns or 80))
 
 
 def colours(stream: TextIO = sys.stdout) -> bool:

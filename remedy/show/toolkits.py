@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from remedy.facts.types import Toolkit
 from remedy.show.text import dotted, rows, wrap
+from remedy.value import dataclass
 
 SCHEMA = 1
 # What a kernel of the common libraries needs; a toolkit without one of these builds nothing.

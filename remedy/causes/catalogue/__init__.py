@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
+from importlib import import_module
 
 from remedy.causes.entry import Cause
 from remedy.errors import UsageError
+from remedy.listing import module_names
 
 
 @functools.cache
 def causes() -> tuple[Cause, ...]:
     """All causes, in causal order."""
     found: list[Cause] = []
-    for module in pkgutil.iter_modules(__path__):
-        found.extend(importlib.import_module(f"{__name__}.{module.name}").CAUSES)
+    for module in module_names(__path__):
+        found.extend(import_module(f"{__name__}.{module}").CAUSES)
     return tuple(sorted(found, key=lambda cause: (cause.rank, cause.id)))
 
 

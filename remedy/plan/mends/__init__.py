@@ -6,12 +6,12 @@ A file in this folder with a ``MENDS`` table (kind to function) is found by itse
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 from collections.abc import Mapping
+from importlib import import_module
 
 from remedy.causes import catalogue
 from remedy.causes.entry import MendKind
+from remedy.listing import module_names
 from remedy.plan.task import Mend
 
 
@@ -19,8 +19,8 @@ from remedy.plan.task import Mend
 def mends() -> Mapping[MendKind, Mend]:
     """Every kind of mend."""
     table: dict[MendKind, Mend] = {}
-    for module in pkgutil.iter_modules(__path__):
-        table.update(importlib.import_module(f"{__name__}.{module.name}").MENDS)
+    for module in module_names(__path__):
+        table.update(import_module(f"{__name__}.{module}").MENDS)
     return table
 
 
