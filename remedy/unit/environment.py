@@ -217,15 +217,26 @@ def _directory_names(value: str, subject: Subject) -> Iterator[str]:
 def _file(
     wanted: EnvironmentFile, view: View, manager: Manager, faults: list[Fault]
 ) -> Iterator[tuple[envfile.Assignment, Place]]:
-    """The good assignments of the files that one EnvironmentFile= names. Raises _CannotStart."""
-    paths = glob.expand(view, wanted.path)
-    if not paths and not wanted.optional:
-        mend = "create the file, or write EnvironmentFile=-… if it may be missing"
-        faults.append(Fault("environment-file-missing", f"{wanted.path} does not exist", wanted.source, mend))
-        raise _CannotStart
+    """The good assignments of the files that one EnvironmentFile= names. Raises _CannotStart.
+
+    A file that we may not read is one that systemd may: what it holds is unknown, and the start is not ruled out.
+    """
+    try:
+        paths = glob.expand(view, wanted.path, strict=True)
+    except PermissionError:
+        faults.append(_hidden(wanted.path, wanted.source))
+        return
+    if not paths:
+        _missing(wanted, faults)
     for path in paths:
         try:
             assignments = _read(view, path, manager.version)
+        except PermissionError:
+            faults.append(_hidden(path, wanted.source))
+            continue
+        except FileNotFoundError:
+            _missing(wanted, faults)
+            continue
         except (OSError, BadSyntax) as bad:
             reason = bad.strerror if isinstance(bad, OSError) else str(bad)
             faults.append(Fault("environment-file-unreadable", f"{path}: {reason}", wanted.source))
@@ -238,6 +249,18 @@ def _file(
                 yield assignment, place
             else:
                 faults.append(_name_fault(assignment.name, assignment.value, place))
+
+
+def _missing(wanted: EnvironmentFile, faults: list[Fault]) -> None:
+    """A file that is not there: nothing to say of an optional one, the end of any other start."""
+    if not wanted.optional:
+        mend = "create the file, or write EnvironmentFile=-… if it may be missing"
+        faults.append(Fault("environment-file-missing", f"{wanted.path} does not exist", wanted.source, mend))
+        raise _CannotStart
+
+
+def _hidden(path: str, place: Place) -> Fault:
+    return Fault("environment-file-hidden", f"{path} may not be read by this user: its variables are unknown", place)
 
 
 def _read(view: View, path: str, version: int) -> list[envfile.Assignment]:

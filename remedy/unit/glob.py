@@ -7,23 +7,28 @@ from remedy.view import View
 _MAGIC = frozenset("*?[\\")
 
 
-def expand(view: View, pattern: str) -> list[str]:
-    """The paths that match, in byte order; a path without wildcards is itself if something stands there."""
+def expand(view: View, pattern: str, *, strict: bool = False) -> list[str]:
+    """The paths that match, in byte order; a path without wildcards is itself, whether it is there or not.
+
+    With ``strict``, raises PermissionError where a directory on the way may not be listed.
+    """
     if _MAGIC.isdisjoint(pattern):
-        return [pattern] if pattern == "/dev/null" or view.lstat(pattern) is not None else []
+        return [pattern]
     found = [""]
     for part in pattern.strip("/").split("/"):
-        found = [path for parent in found for path in _step(view, parent, part)]
+        found = [path for parent in found for path in _step(view, parent, part, strict)]
     return sorted(found, key=lambda path: path.encode("utf-8", "surrogateescape"))
 
 
-def _step(view: View, parent: str, part: str) -> list[str]:
+def _step(view: View, parent: str, part: str, strict: bool) -> list[str]:
     if _MAGIC.isdisjoint(part):
         path = f"{parent}/{part}"
         return [path] if view.lstat(path) is not None else []
     try:
         entries = view.list(parent or "/")
-    except OSError:
+    except OSError as bad:
+        if strict and isinstance(bad, PermissionError):
+            raise
         return []
     return [f"{parent}/{entry}" for entry in entries if _fits(entry, part)]
 
@@ -34,5 +39,5 @@ def _fits(name: str, pattern: str) -> bool:
 
     if name.startswith(".") and not pattern.startswith((".", "\\.")):
         return False
-    translated = re.sub(r"\\(.)", lambda match: f"[{match.group(1)}]", pattern, flags=re.DOTALL)
-    return re.match(fnmatch.translate(translated), name) is not None
+    plain = re.sub(r"\\(.)", lambda found: f"[{found[1]}]" if found[1] in "*?[" else found[1], pattern, flags=re.DOTALL)
+    return re.match(fnmatch.translate(plain.replace("[^", "[!")), name) is not None

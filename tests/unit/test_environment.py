@@ -7,6 +7,7 @@ import pytest
 from remedy.unit.load import load
 from remedy.unit.manager import manager_from
 from remedy.unit.types import Service
+from remedy.view import READ_LIMIT
 from tests.memory import MemoryView
 
 UNIT = "/etc/systemd/system/a.service"
@@ -161,3 +162,26 @@ def test_environment_file_specifiers_and_marks() -> None:
     service = start("EnvironmentFile=-/etc//default/%p.1\n", files=FILES)
     (wanted,) = service.environment_files
     assert (wanted.path, wanted.optional, str(wanted.source)) == ("/etc/default/a.1", True, f"{UNIT}:3")
+
+
+class Guarded(MemoryView):
+    """A tree in which some files are root's alone."""
+
+    def read(self, path: str, limit: int = READ_LIMIT) -> bytes:
+        if path.startswith("/etc/secret"):
+            raise PermissionError(13, "Permission denied", path)
+        return super().read(path, limit)
+
+    def list(self, path: str) -> tuple[str, ...]:
+        if path.startswith("/etc/secret"):
+            raise PermissionError(13, "Permission denied", path)
+        return super().list(path)
+
+
+@pytest.mark.parametrize("pattern", ["/etc/secret.env", "/etc/secret/a.env", "/etc/secret/*.env"])
+def test_a_file_that_only_root_may_read_costs_only_its_own_variables(pattern: str) -> None:
+    text = f"[Service]\nExecStart=/bin/a\nEnvironment=A=1\nEnvironmentFile={pattern}\n"
+    view = Guarded(files={UNIT: text}, folders=("/etc/secret",))
+    service = load("a.service", view, manager_from(view, 252))
+    assert service.variables()["A"] == "1"
+    assert [fault.kind for fault in service.faults] == ["environment-file-hidden"]
