@@ -118,8 +118,11 @@ def test_links_in_circles(tree: Tree) -> None:
 
 
 def test_ten_thousand_drop_ins(tree: Tree) -> None:
+    folder = tree.root / "etc/systemd/system/a.service.d"
+    folder.mkdir()
     for number in range(10_000):
-        tree.write(f"etc/systemd/system/a.service.d/{number:05}.conf", b"[Service]\nEnvironment=A=%d\n" % number)
+        with open(f"{folder}/{number:05}.conf", "wb") as file:
+            file.write(b"[Service]\nEnvironment=A=%d\n" % number)
     service = tree.load()
     assert service.variables()["A"] == "9999" and len(service.drop_ins) == 10_000
     assert service.environment is not None and len(service.environment["A"].overrides) == 9999
@@ -137,9 +140,9 @@ def test_ten_thousand_variables_and_a_megabyte_of_words(tree: Tree) -> None:
     [
         pytest.param(b"#" + b"x" * 1_100_000 + b"\n", "error", id="comment"),
         pytest.param(b"Environment=A=" + b"x" * 1_100_000 + b"\n", "error", id="value"),
-        pytest.param(b"A=\\\n" + b"x\\\n" * 600_000, "error", id="continued"),
+        pytest.param(b"A=\\\n" + (b"x" * 900 + b"\\\n") * 1_200, "error", id="continued"),
         pytest.param(b"\\\n" * 50_000, "loaded", id="continued-blanks"),
-        pytest.param(b"\n" * 100_000, "loaded", id="blank-lines"),
+        pytest.param(b"\n" * 30_000, "loaded", id="blank-lines"),
         pytest.param(b"x" * 9_000_000, "error", id="file"),
         pytest.param(b"Environment=" + b"'" * 999_999 + b"\n", "loaded", id="quotes"),
         pytest.param(b"Environment=" + b"\\" * 399_998 + b"\n", "loaded", id="escapes"),
