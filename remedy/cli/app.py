@@ -19,7 +19,22 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-UnitArgument = Annotated[str, typer.Argument(metavar="UNIT", help="A service, as systemctl takes it.")]
+
+def _services(incomplete: str) -> list[str]:
+    from remedy.cli.complete import services
+
+    return services(incomplete)
+
+
+def _causes(incomplete: str) -> list[str]:
+    from remedy.cli.complete import causes
+
+    return causes(incomplete)
+
+
+UnitArgument = Annotated[
+    str, typer.Argument(metavar="UNIT", help="A service, as systemctl takes it.", autocompletion=_services)
+]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, and nothing else there.")]
 User = Annotated[bool, typer.Option("--user", help="The user manager's unit, not the system's.")]
 Root = Annotated[str | None, typer.Option("--root", metavar="DIR", help="Read the tree under DIR instead.")]
@@ -119,7 +134,9 @@ def fix(
 
 @app.command(short_help="Show units as systemd runs them.")
 def show(
-    units: Annotated[list[str], typer.Argument(metavar="UNIT...", help="One or more services.")],
+    units: Annotated[
+        list[str], typer.Argument(metavar="UNIT...", help="One or more services.", autocompletion=_services)
+    ],
     json: Json = False,
     root: Root = None,
     systemd: Annotated[
@@ -140,7 +157,10 @@ def show(
 
 @app.command(short_help="Explain a cause, or the causes in a log.")
 def explain(
-    cause: Annotated[str, typer.Argument(metavar="CAUSE|-", help="A cause id, or - for a log on standard input.")],
+    cause: Annotated[
+        str,
+        typer.Argument(metavar="CAUSE|-", help="A cause id, or - for a log on standard input.", autocompletion=_causes),
+    ],
     facts: Annotated[
         str | None,
         typer.Option("--facts", metavar="FILE", help="With -: what is known beside the log, as JSON."),

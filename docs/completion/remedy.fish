@@ -1,0 +1,1 @@
+complete --command remedy --no-files --arguments "(env _REMEDY_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) remedy)" --condition "env _REMEDY_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) remedy"
