@@ -147,8 +147,14 @@ def partial_facts(
         unit=service.name,
         kernel_module=module,
         driver_packages=library,
-        lock_files=tuple(lock for cache in snapshot.caches for lock in cache.locks),
+        lock_files=_lock_files(snapshot, resolutions),
     )
+
+
+def _lock_files(snapshot: Snapshot, resolutions: Sequence[Resolution]) -> tuple[str, ...]:
+    """The lock files that a library says it would wait for; one of flock(2) or fcntl(2) means nothing by being there."""
+    said = [fact for r in resolutions for one in r.problems if one.cause == "jit-cache-locked" for fact in one.facts]
+    return tuple(lock for cache in snapshot.caches for lock in cache.locks if any(lock in fact for fact in said))
 
 
 def _os(snapshot: Snapshot) -> str | None:

@@ -28,7 +28,8 @@ def look(path: str, transaction: str, number: int) -> CacheBefore:
                 return CacheBefore(path, False, aside)
             if os.fstatvfs(folder.fd).f_flag & os.ST_RDONLY:
                 raise Refused(f"{path}: the file system is mounted read-only")
-            if found.st_dev != os.fstat(folder.fd).st_dev:
+            # Of folders only: overlayfs gives files the device of the layer that they lie in.
+            if stat.S_ISDIR(found.st_mode) and found.st_dev != os.fstat(folder.fd).st_dev:
                 raise Refused(
                     f"{path} is a mount point: it can't be moved aside", hint=f"umount {shlex.quote(path)}, or empty it"
                 )

@@ -207,8 +207,13 @@ def test_headers_of_a_python_that_is_no_package_s() -> None:
 
 def test_locks_of_dead_builds() -> None:
     lock = "/root/.cache/torch_extensions/py311_cu130/radix/lock"
-    caches = (JitCache("torch-extension", "/root/.cache/torch_extensions", True, 0, (), True, (lock,)),)
-    made = plan("jit-cache-locked", snapshot=replace(machine(NEW), caches=caches))
+    harmless = "/root/.cache/tvm-ffi/add_constant/lock"
+    caches = (
+        JitCache("torch-extension", "/root/.cache/torch_extensions", True, 0, (), True, (lock,)),
+        JitCache("tvm-ffi", "/root/.cache/tvm-ffi", True, 0, (), True, (harmless,)),
+    )
+    python = interpreter(torch="2.11.0")
+    made = plan("jit-cache-locked", snapshot=replace(machine(NEW, python=python), caches=caches))
     assert [step.path for step in made.steps if isinstance(step, MoveCache)] == [lock]
 
 

@@ -68,10 +68,12 @@ def clear_stale(task: Task) -> Draft:
 
 def clear_locks(task: Task) -> Draft:
     """The lock files that builds wait for; their makers are dead, since the service restarts."""
+    said = [fact for problem in task.now.problems("jit-cache-locked") for fact in problem.facts]
     locks = [
         MoveCache(lock, 0, cache.library, "a killed build left it, and others wait for it")
         for cache in task.draft.snapshot.caches
         for lock in cache.locks
+        if any(lock in fact for fact in said)
     ]
     if not locks:
         return task.draft.give_up("the log speaks of a locked JIT cache, but no lock file is here any more")
