@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from remedy.causes.types import Diagnosis
+from typing import TYPE_CHECKING
+
 from remedy.errors import Refused, UsageError
-from remedy.facts.run import Runner
-from remedy.facts.types import LogLine, Snapshot
-from remedy.jit.types import Context, Resolution
-from remedy.unit.types import Launch, Manager, Service
 from remedy.value import dataclass, replace
-from remedy.view import View
+
+if TYPE_CHECKING:
+    from remedy.causes.types import Diagnosis
+    from remedy.facts.collect import Asked
+    from remedy.facts.run import Runner
+    from remedy.facts.types import LogLine, Snapshot
+    from remedy.jit.types import Context, Resolution
+    from remedy.unit.types import Launch, Manager, Service
+    from remedy.view import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +95,42 @@ def _nearest(name: str, view: View) -> str:
     return f"did you mean {' or '.join(near)}?" if near else "systemctl list-unit-files lists what is there"
 
 
-def look(unit: str, machine: Machine, *, gpu_arch: str | None = None) -> Look:
-    """Everything about one unit, up to the diagnosis. Reads only."""
+def look(unit: str, machine: Machine, *, gpu_arch: str | None = None, asked: Asked | None = None) -> Look:
+    """Everything about one unit, up to the diagnosis. Reads only. ``asked`` is as in ``collect``."""
     from remedy.facts.collect import collect
     from remedy.unit.launch import launch
 
     service = load_service(unit, machine)
     started = launch(service, machine.view)
-    snapshot = collect(service, started, machine.view, machine.runner, gpu_arch=gpu_arch)
+    snapshot = collect(service, started, machine.view, machine.runner, gpu_arch=gpu_arch, asked=asked)
     return judge(machine, service, started, snapshot)
+
+
+def look_here(unit: str, *, user: bool = False, gpu_arch: str | None = None) -> Look:
+    """A look at a unit of the machine that remedy runs on, sooner: programs are started before anything else."""
+    from remedy.facts.collect import ask
+    from remedy.facts.files import Files
+    from remedy.facts.manager import live_manager, start_manager
+    from remedy.facts.run import Programs
+    from remedy.unit.names import service_name
+
+    view, runner = Files(), Programs()
+    name = service_name(unit)
+    manager = start_manager(runner, user=user)
+    asked = ask(view, runner, name, user_manager=user, gpus_too=gpu_arch is None)
+    _load_rooms()
+    machine = Machine(view, runner, live_manager(view, runner, user=user, asked=manager))
+    return look(name, machine, gpu_arch=gpu_arch, asked=asked)
+
+
+def _load_rooms() -> None:
+    """Load what a look goes through, while programs run."""
+    from remedy.causes import catalogue, engine  # noqa: F401
+    from remedy.jit import libraries
+    from remedy.unit import launch, load  # noqa: F401
+
+    catalogue.causes()
+    libraries()
 
 
 def judge(machine: Machine, service: Service, started: Launch, snapshot: Snapshot) -> Look:
@@ -119,6 +151,7 @@ def context_of(machine: Machine, service: Service, started: Launch, snapshot: Sn
     """What the JIT libraries are asked about."""
     from remedy.facts.accounts import home_of
     from remedy.gate.expect import server_of
+    from remedy.jit.types import Context
 
     server = server_of(started.argv, started.module)
     variables = started.variables()

@@ -6,7 +6,7 @@ import sys
 
 from remedy.causes.types import Diagnosis
 from remedy.errors import Exit, UsageError
-from remedy.road import Look, look, seen_through, this_machine, tree
+from remedy.road import Look, look, look_here, seen_through, tree
 
 
 def diagnose(
@@ -27,7 +27,7 @@ def diagnose(
     if snapshot:
         seen = replayed(unit, snapshot, gpu_arch)
     else:
-        seen = look(unit, tree(root) if root else this_machine(user=user), gpu_arch=gpu_arch)
+        seen = look(unit, tree(root), gpu_arch=gpu_arch) if root else look_here(unit, user=user, gpu_arch=gpu_arch)
     if json:
         from json import dumps
 
@@ -90,7 +90,7 @@ def check(unit: str, *, gpu_arch: str | None, user: bool) -> int:
     """One line of reason where the service's toolchain can't work."""
     from remedy.show.text import plain
 
-    seen = look(unit, this_machine(user=user), gpu_arch=gpu_arch)
+    seen = look_here(unit, user=user, gpu_arch=gpu_arch)
     fatal = [problem for resolution in seen.resolutions for problem in resolution.problems if problem.fatal]
     if not fatal:
         return Exit.DONE

@@ -30,7 +30,7 @@ from remedy.facts.types import (
     UnitState,
 )
 from remedy.unit.types import Launch, Service
-from remedy.value import dataclass, field
+from remedy.value import dataclass, field, replace
 from remedy.view import View
 
 T = TypeVar("T")
@@ -62,16 +62,18 @@ class _Look:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was asked of the manager and the journal about a unit, before anything else of it was known."""
+    """What was asked of the manager, the journal and the driver, before anything of a unit was known but its name."""
 
     unit: str
     state: Running
     journal: Running
+    gpus: Running | None
 
 
-def ask(runner: Runner, unit: str, user_manager: bool = False) -> Asked:
+def ask(view: View, runner: Runner, unit: str, *, user_manager: bool = False, gpus_too: bool = True) -> Asked:
     """Start the programs that need no more than a unit's name: they run while its files are read."""
-    return Asked(unit, start_state(runner, unit, user_manager), start_journal(runner, unit, user_manager))
+    smi = gpus.start_nvidia_smi(view, runner) if gpus_too else None
+    return Asked(unit, start_state(runner, unit, user_manager), start_journal(runner, unit, user_manager), smi)
 
 
 def collect(
@@ -93,9 +95,12 @@ def collect(
     env = launch.variables() if launch else service.variables()
 
     name = service.id or service.name
-    if asked is None or asked.unit != name:
-        asked = ask(runner, name, service.user_manager)
-    smi = None if given else look.part("gpus", lambda: gpus.start_nvidia_smi(view, runner), None)
+    if asked is None:
+        asked = ask(view, runner, name, user_manager=service.user_manager, gpus_too=not given)
+    elif asked.unit != name:
+        # The name was an alias. The GPUs are the same.
+        other = ask(view, runner, name, user_manager=service.user_manager, gpus_too=False)
+        asked = replace(other, gpus=asked.gpus)
 
     account = look.part("account", lambda: account_of_service(view, service), None)
     if account is None:
@@ -114,7 +119,7 @@ def collect(
 
     kits: tuple[Toolkit, ...] = look.part("toolkits", lambda: toolkits.finish(view, candidates), ())
     found: tuple[HostCompiler, ...] = look.part("compilers", lambda: compilers.finish(compiling), ())
-    devices, driver = _devices(look, view, given, smi)
+    devices, driver = _devices(look, view, given, asked.gpus)
     return Snapshot(
         host=host,
         gpus=devices,

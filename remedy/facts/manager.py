@@ -20,15 +20,17 @@ _TIMEOUT = 5.0
 _ARCHITECTURES = {"x86_64": "x86-64", "aarch64": "arm64", "ppc64le": "ppc64-le"}
 
 
-def live_manager(view: View, runner: Runner, *, user: bool = False, owner: str | None = None) -> Manager:
+def live_manager(
+    view: View, runner: Runner, *, user: bool = False, owner: str | None = None, asked: Running | None = None
+) -> Manager:
     """The manager that runs on the machine: the system's, or with ``user`` that of ``systemd --user``.
 
-    ``owner`` is whose user manager it is, ourselves for None. Where no manager answers (a container, no rights), what
-    its files say. Raises UsageError for an unknown user.
+    ``owner`` is whose user manager it is, ourselves for None; ``asked`` what ``start_manager`` started earlier. Where
+    no manager answers (a container, no rights), what its files say. Raises UsageError for an unknown user.
     """
     if user and owner is None:
         owner = str(os.geteuid())
-    return read_manager(view, start_manager(runner, user=user).result(), owner)
+    return read_manager(view, (asked or start_manager(runner, user=user)).result(), owner)
 
 
 def start_manager(runner: Runner, *, user: bool = False) -> Running:

@@ -46,13 +46,8 @@ def machine() -> MemoryView:
 
 def answers() -> Answers:
     runner = Answers({})
-    ask(runner, SERVICE.name)
-    state, journal = runner.asked
-    smi = (
-        "nvidia-smi",
-        "--query-gpu=index,name,compute_cap,memory.total,driver_version",
-        "--format=csv,noheader,nounits",
-    )
+    ask(machine(), runner, SERVICE.name)
+    smi, state, journal = runner.asked
     return Answers(
         {
             state: Result(0, b"ActiveState=failed\n"),
@@ -150,9 +145,10 @@ def test_the_user_s_own_word_on_the_gpu() -> None:
 
 def test_what_was_asked_early_is_not_asked_again() -> None:
     runner = answers()
-    early = ask(runner, SERVICE.name)
+    early = ask(machine(), runner, SERVICE.name)
     snapshot = collect(SERVICE, LAUNCH, machine(), runner, asked=early)
     assert snapshot.state is not None and sum(argv[0] == "journalctl" for argv in runner.asked) == 1
     # The name was an alias: the answers are another unit's.
     collect(replace(SERVICE, id="real.service"), LAUNCH, machine(), runner, asked=early)
     assert any(argv[-1] == "real.service" for argv in runner.asked)
+    assert sum(argv[0] == "nvidia-smi" for argv in runner.asked) == 1
