@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -10,6 +11,8 @@ def main() -> None:
     """Run the command line. Never lets a traceback through unless REMEDY_DEBUG is set."""
     from remedy.errors import Exit, RemedyError
 
+    # Few commands live long enough to have garbage in cycles; looking for it costs a start several milliseconds.
+    gc.set_threshold(100_000)
     # A closed pipe (``remedy show … | head``) is no error of ours.
     try:
         code = _run(sys.argv[1:])
