@@ -16,7 +16,7 @@ from pathlib import Path
 
 from remedy.change.interrupts import Interrupted, Interrupts
 from remedy.change.packages import FORMAT, Installed, base, parse
-from remedy.change.service import booted
+from remedy.change.service import up
 from remedy.errors import Refused, RemedyError
 from remedy.facts.run import PATH, Programs, Result, run
 from remedy.value import dataclass
@@ -74,7 +74,7 @@ def environment() -> dict[str, str]:
     proxies = {name: os.environ[name] for name in _PROXIES if name in os.environ}
     # While the machine boots, the message bus takes connections that it answers only much later: apt, which asks logind
     # to hold back a shutdown, would wait for a service that waits for us.
-    bus = {} if booted() else {"DBUS_SYSTEM_BUS_ADDRESS": "disabled:"}
+    bus = {} if up() else {"DBUS_SYSTEM_BUS_ADDRESS": "disabled:"}
     return {"PATH": PATH, "LC_ALL": "C.UTF-8", "HOME": "/root", **proxies, **_SILENCE, **bus}
 
 
@@ -133,9 +133,13 @@ def simulate(arguments: list[str]) -> tuple[Action, ...]:
     """What apt-get would do. Raises Refused with apt's own words where it can't."""
     argv = ["apt-get", "--simulate", "-o", "Debug::NoLocking=1", *_OPTIONS, *arguments]
     result = run(Programs(), argv, timeout=_QUICK, env=_SILENCE)
-    if not result.ok:
-        raise Refused(f"apt can't do this: {_errors(result)}", hint=f"apt-get --simulate {' '.join(arguments)}")
-    return parse_simulation(result.text)
+    if result.ok:
+        return parse_simulation(result.text)
+    errors = _errors(result)
+    held = [name for name in _must(["apt-mark", "showhold"]).text.split() if name in re.split(r"[\s,;:]+", errors)]
+    why = f"; held: {', '.join(held)}" if held else ""
+    hint = f"apt-mark unhold {' '.join(held)}" if held else f"apt-get --simulate {' '.join(arguments)}"
+    raise Refused(f"apt can't do this: {errors}{why}", hint=hint)
 
 
 def _errors(result: Result) -> str:

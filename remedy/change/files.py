@@ -187,6 +187,7 @@ def restore(edit: FileEdit, before: FileBefore, backups: Path, transaction: str)
         current = _read_at(folder, name)
         _unlink(folder, new)
         if current not in (edit.before, edit.after):
+            _unlink(folder, kept)
             return (_conflict(edit, before, backups),)
         if before.backup is None:
             _unlink(folder, name)

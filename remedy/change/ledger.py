@@ -11,6 +11,7 @@ import errno
 import hashlib
 import os
 import re
+import shutil
 import stat
 import time
 from pathlib import Path
@@ -88,17 +89,22 @@ class Ledger:
         """Make the folder and write the first record. Raises OSError (disk full, read-only)."""
         now = time.time() if now is None else now
         folder = _new_folder(state_dir / "transactions", now, plan.unit)
+        try:
+            return cls._begin(folder, plan, Begin(SCHEMA, folder.name, plan.unit, plan.cause, now, keep_packages))
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    @classmethod
+    def _begin(cls, folder: Path, plan: Plan, begin: Begin) -> Ledger:
         for name in ("backups", "evidence"):
             os.mkdir(folder / name, 0o700)
         write_new(folder / "plan.json", codec.dumps(plan).encode())
         write_new(folder / "reserve", bytes(_RESERVE))
-        ledger = cls(folder, plan, Read((), 0))
-        begin = Begin(SCHEMA, folder.name, plan.unit, plan.cause, now, keep_packages)
         write_new(folder / "ledger", line_of(begin))
-        ledger.entries.append(begin)
         sync_folder(folder)
         sync_folder(folder.parent)
-        return ledger
+        return cls(folder, plan, Read((begin,), 0))
 
     @classmethod
     def open(cls, folder: Path) -> Ledger:

@@ -106,12 +106,10 @@ def untouched(before: UnitBefore) -> bool:
     return same and before.active_state == "active" and before.boot == boot_id()
 
 
-def booted() -> bool:
-    """Whether the boot is over: before that, a start can only be asked for, not waited for."""
-    return run(Programs(), ["systemctl", "is-system-running"], timeout=_QUICK).text.strip() not in (
-        "initializing",
-        "starting",
-    )
+def up() -> bool:
+    """Whether the machine is neither booting nor going down: only then can a start or stop be waited for."""
+    result = run(Programs(), ["systemctl", "is-system-running"], timeout=_QUICK)
+    return result.text.strip() not in ("initializing", "starting", "stopping")
 
 
 def _systemctl(*arguments: str, timeout: float = _QUICK) -> Result:

@@ -88,13 +88,14 @@ class WayBack:
             return False
 
     def _stop(self, unit: str) -> None:
-        # While the machine boots, a stop would only take the start away that is still to come.
-        if service.booted():
+        # While the machine boots, a stop would only take the start away that is still to come; while it goes down, all
+        # is stopped anyway.
+        if service.up():
             service.stop(unit)
 
     def _restore(self, unit: UnitBefore) -> tuple[str, ...]:
         """Bring units that ran back to running; one that did not run is not started."""
-        if not service.booted():
+        if not service.up():
             return ()
         left: list[str] = []
         if unit.active_state in ("active", "reloading", "refreshing"):

@@ -103,6 +103,9 @@ def main(command: str, *words: str) -> None:
         case "working":
             print(json.dumps(old))
         case "count":
+            # Once without counting: the first run also writes compiled Python files.
+            calls_of("apply", *words)
+            reset(old)
             print("\n".join(calls_of("apply", *words)))
         case "count-recovery":
             play("apply", *words, FAULT_AT=str(late(words, old)), FAULT_KIND="kill")

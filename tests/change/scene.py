@@ -14,7 +14,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from remedy.change.detached import Choice, request, serve, start
@@ -53,7 +53,10 @@ built=/home/demo/.cache/flashinfer/cached_ops/sampling/built
 echo "ready to roll"
 exec sleep infinity
 """
-ALTERNATIVES = '#!/bin/sh\nset -e\n[ "$1" = {when} ] || exit 0\nupdate-alternatives {action}\n'
+ALTERNATIVES = (
+    '#!/bin/sh\nset -e\n[ "$1" = {when} ] || exit 0\n[ ! -e /etc/demo-{when}-fails ] || exit 1\n'
+    "update-alternatives {action}\n"
+)
 
 
 def package(name: str, version: str, depends: str = "", files: tuple[str, ...] = (), config: bool = False) -> None:
@@ -94,10 +97,14 @@ def prepare() -> None:
     """Set the scene: the service, its child, its cache, and the repository. May be done again."""
     if FRAGMENT.exists():
         run("systemctl", "stop", UNIT, "demo-child.service")
+        run("systemctl", "reset-failed")
+    for path in Path("/etc").glob("demo-*"):
+        path.unlink()
     shutil.rmtree("/var/lib/remedy", ignore_errors=True)
     names = ("demo-nvcc", "demo-crt", "demo-config-common", "demo-friend", "demo-base")
     run("dpkg", "--purge", "--force-remove-reinstreq", *names)
-    shutil.rmtree(DROP_IN.parent, ignore_errors=True)
+    for folder in (DROP_IN.parent, FRAGMENT.with_name("basic.target.wants")):
+        shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree("/home/demo", ignore_errors=True)
     for path in (*Path("/etc/apt/sources.list.d").iterdir(), Path("/etc/apt/sources.list")):
         path.unlink(missing_ok=True)
@@ -163,10 +170,14 @@ def plan(*, hold: bool = True, packages: bool = True) -> Plan:
     return Plan(UNIT, "nvcc-too-old", steps, ROOT, (13, 9))
 
 
-def hooks(_plan: Plan | None = None) -> Hooks:
-    """A watch for the ready line."""
+def hooks(_plan: Plan | None = None, broken: bool = False) -> Hooks:
+    """A watch for the ready line; the proof runs the new compiler, unless it is broken."""
     expect = Expectation(ready=("ready to roll",), timeout=20.0, settle=0.1)
-    return Hooks(lambda: Watch(UNIT, expect), redact=lambda text: text.replace("secret", "***"))
+
+    def prove(_say: Callable[[str], None]) -> str | None:
+        return "nvcc fatal" if broken else None
+
+    return Hooks(lambda: Watch(UNIT, expect), prove=prove, redact=lambda text: text.replace("secret", "***"))
 
 
 def say(event: Event) -> None:
@@ -213,6 +224,7 @@ def environment_of(pid: str) -> list[str]:
 
 #: Files that differ without anybody's doing: a cache of the linker's, and logs of link changes.
 NOISE = (
+    "/etc/demo-configure-fails",
     "/etc/ld.so.cache",
     "/etc/.pwd.lock",
     "/etc/demo-new-fails",
@@ -258,10 +270,13 @@ def main(command: str, *options: str) -> int:
                 print(json.dumps(state()))
             case "apply":
                 wanted = plan(hold=chosen.get("hold") != "no", packages=chosen.get("packages") != "no")
-                return result(apply(wanted, hooks(), say, keep_packages=chosen.get("keep") == "yes"))
+                asked = hooks(broken=chosen.get("proof") == "fails")
+                return result(apply(wanted, asked, say, keep_packages=chosen.get("keep") == "yes"))
             case "recover":
                 outcomes = recover(say, hooks_for=None if chosen.get("watch") == "no" else hooks)
                 return max([result(outcome) for outcome in outcomes], default=0)
+            case "apply-masked":
+                return result(apply(Plan(UNIT, "x", (RestartUnit(UNIT, True),)), hooks(), say))
             case "worker":
                 return serve(lambda wanted, report: apply(wanted.plan, hooks(), report))
             case "detached":

@@ -1,0 +1,285 @@
+"""The catalogue of faults: what a change does on a machine where something else goes wrong, one test a fault."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.change.compare import changed
+from tests.change.stage import Ended, Stage
+from tests.lab.machine import Machine
+
+pytestmark = pytest.mark.machine
+BUILT = "/files//home/demo/.cache/flashinfer/cached_ops/sampling/built"
+FRAGMENT = "/etc/systemd/system/demo.service"
+
+
+@pytest.fixture
+def stage(machine: Machine) -> Stage:
+    """One machine for all of this file: each test sets the scene anew, and puts back what else it changed."""
+    return Stage(machine)
+
+
+def working(stage: Stage) -> dict[str, object]:
+    """The service runs under the old toolchain."""
+    stage.sh("touch /etc/demo-old-works; systemctl start demo demo-child; sleep 0.5")
+    state = stage.state()
+    assert state["units"] == {"demo.service": "active", "demo-child.service": "active"}
+    return state
+
+
+def refused(stage: Stage, ended: Ended, old: dict[str, object], *words: str) -> None:
+    """Nothing was touched, and the reason says all of ``words``."""
+    assert ended.exit == 7, ended
+    assert all(word in f"{ended.reason} {ended.left}" for word in words), ended
+    assert changed(old, stage.state()) == []
+    assert stage.sh("ls /var/lib/remedy/transactions 2>/dev/null || true") == ""
+
+
+def went_back(stage: Stage, ended: Ended, old: dict[str, object], *words: str) -> None:
+    """All is as before, and the reason says all of ``words``."""
+    assert (ended.name, ended.exit, ended.left) == ("rolled-back", 5, ()), ended
+    assert all(word in ended.reason for word in words), ended
+    assert changed(old, stage.state(), but=(BUILT,)) == []
+
+
+def test_etc_is_read_only(stage: Stage) -> None:
+    old = working(stage)
+    stage.sh("mount --bind /etc /etc && mount -o remount,ro,bind /etc")
+    try:
+        refused(stage, stage.play("apply", "packages=no"), old, "read-only")
+    finally:
+        stage.sh("umount /etc")
+
+
+def test_the_disk_of_the_ledger_is_full(stage: Stage) -> None:
+    old = working(stage)
+    stage.sh("mkdir -p /var/lib/remedy && mount -t tmpfs -o size=100k none /var/lib/remedy")
+    try:
+        refused(stage, stage.play("apply"), old, "/var/lib/remedy", "No space left")
+    finally:
+        stage.sh("umount /var/lib/remedy")
+
+
+def test_the_managers_reload_fails(stage: Stage) -> None:
+    # systemd refuses to reload where /run has too little space for its own state (16 MiB, since 251).
+    old = working(stage)
+    stage.sh("mount -o remount,size=20m /run && head -c 18M /dev/zero > /run/filler")
+    try:
+        if stage.machine.exec("systemctl daemon-reload", check=False).returncode == 0:
+            pytest.skip("this systemd reloads on a full /run")
+        went_back(stage, stage.play("apply"), old, "daemon-reload failed")
+    finally:
+        stage.sh("rm /run/filler; mount -o remount,size=50% /run")
+
+
+def test_the_message_bus_is_away(stage: Stage) -> None:
+    old = working(stage)
+    stage.sh("systemctl stop dbus.socket dbus.service; systemctl mask --runtime dbus.socket dbus.service")
+    try:
+        refused(stage, stage.play("apply"), old, "D-Bus")
+    finally:
+        stage.sh("systemctl unmask --runtime dbus.socket dbus.service; systemctl start dbus.socket dbus.service")
+
+
+def test_the_message_bus_goes_during_the_watch(stage: Stage) -> None:
+    stage.sh("sed -i 's/^echo \"ready/[ $VOICE = old ] || sleep 3\\n&/' /usr/local/bin/demo")
+    old = working(stage)
+    process = stage.begin("apply")
+    stage.wait_for(process, "starting with new")
+    stage.sh("systemctl restart dbus.service")
+    ended = stage.finish(process)
+    if ended.name == "healthy":
+        assert stage.state()["environment"] == ["CUDA_HOME=/usr/local/cuda-13.9", "VOICE=new"]
+    else:
+        went_back(stage, ended, old)
+
+
+def test_the_unit_was_masked_meanwhile(stage: Stage) -> None:
+    working(stage)
+    stage.sh(f"mv {FRAGMENT} /var/tmp/demo; ln -s /dev/null {FRAGMENT}; systemctl daemon-reload")
+    try:
+        old = stage.state()
+        ended = stage.play("apply-masked")
+        refused(stage, ended, old, "masked")
+    finally:
+        stage.sh(f"rm {FRAGMENT}; systemctl daemon-reload")
+
+
+def test_the_start_limit_was_hit(stage: Stage) -> None:
+    stage.sh(f"sed -i 's/^Description=Demo/&\\nStartLimitIntervalSec=1h\\nStartLimitBurst=2/' {FRAGMENT}")
+    stage.sh("systemctl daemon-reload")
+    stage.machine.exec("for i in 1 2 3 4; do systemctl start demo; sleep 0.3; done", check=False)
+    assert "repeated too quickly" in stage.machine.journal("demo.service")
+    assert stage.play("apply").name == "healthy"
+
+
+def test_units_bound_to_it_come_back_with_it(stage: Stage) -> None:
+    bound = "[Unit]\\nBindsTo=demo.service\\nAfter=demo.service\\n[Service]\\nExecStart=/bin/sleep infinity\\n"
+    stage.sh(f"printf '{bound}' > /etc/systemd/system/bound.service; systemctl daemon-reload")
+    try:
+        old = working(stage)
+        stage.sh("systemctl start bound; touch /etc/demo-new-fails")
+        went_back(stage, stage.play("apply"), old)
+        assert stage.sh("systemctl is-active bound") == "active\n"
+    finally:
+        stage.sh("systemctl stop bound; rm /etc/systemd/system/bound.service; systemctl daemon-reload")
+
+
+def test_its_socket_stays(stage: Stage) -> None:
+    socket = "[Socket]\\nListenStream=/run/demo.sock\\n"
+    stage.sh(f"printf '{socket}' > /etc/systemd/system/demo.socket; systemctl daemon-reload")
+    try:
+        stage.sh("systemctl start demo.socket")
+        old = working(stage)
+        stage.sh("touch /etc/demo-new-fails")
+        went_back(stage, stage.play("apply"), old)
+        assert stage.sh("systemctl is-active demo.socket") == "active\n"
+    finally:
+        stage.sh("systemctl stop demo.socket demo; rm /etc/systemd/system/demo.socket; systemctl daemon-reload")
+
+
+@pytest.mark.parametrize(
+    ("settings", "line", "words"),
+    [
+        ("Type=notify", "sleep infinity", "timeout"),
+        ("Type=forking", "sleep infinity \\& exit 0", ""),
+        ("Type=simple", "exit 0", ""),
+        ("Restart=always\\nRestartSec=1", "exit 3", "restarts it"),
+    ],
+    ids=["job-timeout", "forks-and-stays-silent", "ends-at-once", "restart-loop"],
+)
+def test_starts_that_never_come_up(stage: Stage, settings: str, line: str, words: str) -> None:
+    # The old voice still works: only the new one meets the line.
+    stage.sh(f"sed -i 's/^echo \"starting.*/&\\n[ $VOICE = old ] || {{ {line}; }}/' /usr/local/bin/demo")
+    stage.sh(
+        "sed -i 's/^exec sleep infinity/[ -z \"$NOTIFY_SOCKET\" ] || systemd-notify --ready\\n&/' /usr/local/bin/demo"
+    )
+    if "forking" in settings:
+        stage.sh("sed -i 's/^exec sleep infinity/sleep infinity \\& exit 0/' /usr/local/bin/demo")
+    stage.sh(f"sed -i 's/^ExecStart/NotifyAccess=all\\n{settings}\\n&/' {FRAGMENT}; systemctl daemon-reload")
+    stage.sh(f"sed -i 's/^Description=Demo/&\\nJobRunningTimeoutSec=3/' {FRAGMENT}; systemctl daemon-reload")
+    old = working(stage)
+    ended = stage.play("apply")
+    went_back(stage, ended, old, words)
+
+
+def test_a_loop_from_before_goes_on_looping(stage: Stage) -> None:
+    stage.sh(f"sed -i 's/^ExecStart/Restart=always\\nRestartSec=3\\n&/' {FRAGMENT}; systemctl daemon-reload")
+    stage.sh("touch /etc/demo-new-fails; systemctl start demo; sleep 0.5")
+    assert "auto-restart" in stage.sh("systemctl show -P SubState demo")
+    ended = stage.play("apply")
+    assert (ended.exit, ended.left) == (5, ()), ended
+    time.sleep(0.5)
+    assert stage.sh("systemctl show -P ActiveState demo") == "activating\n"
+    stage.sh("systemctl stop demo")
+
+
+def test_two_at_once(stage: Stage) -> None:
+    stage.sh("sed -i 's/^echo \"ready/sleep 2\\n&/' /usr/local/bin/demo")
+    process = stage.begin("apply")
+    stage.wait_for(process, "Unpacking demo-crt")
+    second = stage.play("apply", "packages=no")
+    assert second.exit == 7 and "another change is under way: pid" in second.reason, second
+    assert "transaction 2" in second.reason
+    assert stage.finish(process).name == "healthy"
+
+
+def test_the_repository_vanished(stage: Stage) -> None:
+    old = working(stage)
+    stage.sh("rm /srv/tiny/demo-crt_*.deb")
+    went_back(stage, stage.play("apply"), old, "apt-get install failed", "demo-crt")
+
+
+def test_a_package_that_fails_to_configure(stage: Stage) -> None:
+    old = working(stage)
+    stage.sh("touch /etc/demo-configure-fails")
+    went_back(stage, stage.play("apply"), old, "apt-get install failed", "demo-config-common")
+
+
+def test_the_new_compiler_is_broken(stage: Stage) -> None:
+    old = working(stage)
+    ended = stage.play("apply", "proof=fails")
+    assert (ended.name, ended.exit, ended.left) == ("refused", 7, ()), ended
+    assert "the proof failed: nvcc fatal" in ended.reason
+    assert changed(old, stage.state()) == []
+
+
+def test_dpkg_was_interrupted_before(stage: Stage) -> None:
+    working(stage)
+    stage.sh("dpkg --unpack /srv/tiny/demo-config-common_13.9-1_amd64.deb")
+    try:
+        old = stage.state()
+        refused(stage, stage.play("apply"), old, "broken off", "dpkg --configure -a")
+    finally:
+        stage.sh("dpkg --purge demo-config-common")
+
+
+def test_a_held_package_is_explained(stage: Stage) -> None:
+    working(stage)
+    stage.sh("apt-mark hold demo-base")
+    try:
+        old = stage.state()
+        refused(stage, stage.play("apply"), old, "held: demo-base", "apt-mark unhold demo-base")
+    finally:
+        stage.sh("apt-mark unhold demo-base")
+
+
+def test_dpkgs_lock_is_waited_for_and_its_holder_named(stage: Stage) -> None:
+    holder = "import fcntl, time; f = open('/var/lib/dpkg/lock-frontend', 'w'); fcntl.lockf(f, fcntl.LOCK_EX)"
+    holder += "; print(flush=True); time.sleep(4)"
+    process = stage.machine.start(["python3", "-c", holder])
+    assert process.stdout is not None
+    process.stdout.readline()
+    ended = stage.play("apply")
+    assert ended.name == "healthy", ended
+    assert "waiting for python3 (pid" in ended.said
+
+
+def test_settings_of_a_package_from_before_stay(stage: Stage) -> None:
+    stage.sh("DEBIAN_FRONTEND=noninteractive apt-get install -y demo-crt && echo mine > /etc/demo-toolkit.conf")
+    stage.sh("apt-get remove -y demo-crt demo-config-common")
+    try:
+        old = working(stage)
+        stage.sh("touch /etc/demo-new-fails")
+        went_back(stage, stage.play("apply"), old)
+        assert stage.sh("cat /etc/demo-toolkit.conf") == "mine\n"
+    finally:
+        stage.sh("dpkg --purge demo-config-common")
+
+
+def test_someone_edits_the_unit_while_it_starts(stage: Stage) -> None:
+    stage.sh(
+        "touch /etc/demo-new-fails; "
+        'sed -i \'s/^\\[ "$VOICE" = new/[ "$VOICE" = old ] || sleep 2\\n&/\' /usr/local/bin/demo'
+    )
+    old = working(stage)
+    process = stage.begin("apply")
+    stage.wait_for(process, "starting with new")
+    stage.sh(f"echo '# mine' >> {FRAGMENT}")
+    ended = stage.finish(process)
+    assert (ended.name, ended.exit) == ("rollback-incomplete", 6), ended
+    (left,) = [line for line in ended.left if FRAGMENT in line]
+    assert "changed by someone else" in left and f"/backups/2 {FRAGMENT}" in left
+    assert stage.sh(f"tail -n 1 {FRAGMENT}") == "# mine\n"
+    # The command that is shown does what it says.
+    stage.sh(left[left.index("cp ") :])
+    assert changed(old, stage.state(), but=(BUILT, "/units", "/environment", f"/files/{FRAGMENT}")) == []
+    assert stage.sh(f"grep -c VOICE=old {FRAGMENT}") == "1\n"
+
+
+def test_an_orderly_reboot_in_the_middle(stage: Stage) -> None:
+    stage.sh(
+        "systemctl enable demo demo-child; "
+        "sed -i 's/^echo \"ready/[ $VOICE = old ] || sleep 30\\n&/' /usr/local/bin/demo"
+    )
+    old = working(stage)
+    process = stage.begin("detached")
+    stage.wait_for(process, "starting with new")
+    stage.machine.reboot()
+    new = stage.state()
+    assert changed(old, new, but=(BUILT,)) == [], stage.machine.exec("journalctl -n 100 --no-pager").stdout
+    assert json.dumps(new["environment"]) == '["VOICE=old"]'
+    assert stage.play("recover").name == "nothing"
