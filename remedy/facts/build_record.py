@@ -5,12 +5,13 @@ from __future__ import annotations
 import posixpath
 import re
 
+from remedy.pattern import pattern
 from remedy.value import dataclass
 
-_ASSIGNMENT = re.compile(r"^(\w+) *= *(.*)$", re.MULTILINE)
-_REFERENCE = re.compile(r"\$(?:(\w+)|\{([\w.]+)\})")
+_ASSIGNMENT = pattern(r"^(\w+) *= *(.*)$", re.MULTILINE)
+_REFERENCE = pattern(r"\$(?:(\w+)|\{([\w.]+)\})")
 #: ``-gencode=arch=compute_120f,code=sm_120f`` and ``-arch=sm_90a``.
-_TARGET = re.compile(r"(?:code=\[?\"?(?:sm|compute)_|-arch[= ](?:sm|compute)_)(\d+[af]?)")
+_TARGET = pattern(r"(?:code=\[?\"?(?:sm|compute)_|-arch[= ](?:sm|compute)_)(\d+[af]?)")
 _MAX_DEPTH = 8
 
 

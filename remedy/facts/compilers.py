@@ -10,14 +10,15 @@ from typing import Literal
 from remedy.facts.accounts import Account
 from remedy.facts.run import Runner, Running
 from remedy.facts.types import HostCompiler, Version
+from remedy.pattern import pattern
 from remedy.value import dataclass
 from remedy.view import View, which
 
 COMMANDS = ("gcc", "g++", "cc", "c++", "clang", "clang++")
 _TIMEOUT = 5.0
 #: Debian's and Ubuntu's compilers carry their major version in the real file name.
-_NAMED = re.compile(r"(?:[\w.]+-[\w.]+-[\w.]+-)?(?P<kind>gcc|g\+\+|clang|clang\+\+)-(?P<version>\d+(?:\.\d+)*)$")
-_LLVM = re.compile(r"/llvm-(\d+)/bin/clang(?:\+\+)?$")
+_NAMED = pattern(r"(?:[\w.]+-[\w.]+-[\w.]+-)?(?P<kind>gcc|g\+\+|clang|clang\+\+)-(?P<version>\d+(?:\.\d+)*)$")
+_LLVM = pattern(r"/llvm-(\d+)/bin/clang(?:\+\+)?$")
 
 Kind = Literal["gcc", "clang", "unknown"]
 

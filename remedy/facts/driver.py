@@ -7,6 +7,7 @@ import re
 from remedy.facts.host import LIB_FOLDERS
 from remedy.facts.names import text_of
 from remedy.facts.types import Driver, Version
+from remedy.pattern import pattern
 from remedy.view import View
 
 #: The CUDA version of a driver branch: NVIDIA's CUDA release notes, table "CUDA Toolkit and Corresponding Driver".
@@ -36,7 +37,7 @@ _CUDA_OF_BRANCH: tuple[tuple[int, Version], ...] = (
 )
 
 _PROC = "/proc/driver/nvidia/version"
-_LIBRARY = re.compile(r"libcuda\.so\.(\d{3,}\.[\d.]+)$")
+_LIBRARY = pattern(r"libcuda\.so\.(\d{3,}\.[\d.]+)$")
 #: Beside the usual folders: WSL's, and the one that container toolkits and older Ubuntu packages use.
 _FOLDERS = (*LIB_FOLDERS, "/usr/lib/wsl/lib", "/usr/lib/nvidia", "/usr/lib/x86_64-linux-gnu/nvidia/current")
 

@@ -6,6 +6,7 @@ import re
 
 from remedy.facts.names import data_of, head_of, text_of
 from remedy.facts.types import Host, Version
+from remedy.pattern import pattern
 from remedy.unit import envfile
 from remedy.unit.manager import OLDEST, version_in
 from remedy.view import View
@@ -22,8 +23,8 @@ LIB_FOLDERS = (
 )
 #: e_machine of elf(5).
 _MACHINES = {0x3E: "x86_64", 0xB7: "aarch64", 0x15: "ppc64le", 0xF3: "riscv64"}
-_BANNER = re.compile(rb"GNU C Library [^\n]{0,80} version (\d+)\.(\d+)")
-_NAMED = re.compile(r"libc-(\d+)\.(\d+)\.so$")
+_BANNER = pattern(rb"GNU C Library [^\n]{0,80} version (\d+)\.(\d+)")
+_NAMED = pattern(r"libc-(\d+)\.(\d+)\.so$")
 
 
 def read_host(view: View, libc_package: str | None = None) -> Host:

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 
 from remedy.facts.names import listing, text_of
 from remedy.facts.types import Dist, Interpreter, Version
+from remedy.pattern import pattern
 from remedy.value import dataclass
 from remedy.view import View, is_directory, is_file
 
-_TORCH_LINE = re.compile(r"^(__version__|cuda|hip)\b[^=\n]*=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.MULTILINE)
-_DIST = re.compile(
+_TORCH_LINE = pattern(r"^(__version__|cuda|hip)\b[^=\n]*=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.MULTILINE)
+_DIST = pattern(
     r"(?P<name>[A-Za-z0-9][\w.]*(?:-[A-Za-z][\w.]*)*)-(?P<version>\d[^-]*)(?:-py\d[\d.]*)?\.(?:dist|egg)-info$"
 )
 

@@ -9,18 +9,18 @@ Text is UTF-8 with bytes that are none kept as lone surrogates (``surrogateescap
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Literal
 
+from remedy.pattern import pattern
 from remedy.value import dataclass
 
 EntryKind = Literal["section", "bad-section", "assignment", "no-assignment", "blank"]
 
 BLANKS = " \t\n\r"
 BYTE_ORDER_MARK = "\ufeff"
-_LINE_END = re.compile(r"\r\n\0?|\n\r\0?|\n\0?|\r\0?|\0")
+_LINE_END = pattern(r"\r\n\0?|\n\r\0?|\n\0?|\r\0?|\0")
 
 
 @dataclass(frozen=True, slots=True)

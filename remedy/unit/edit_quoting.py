@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from remedy.pattern import pattern
+
 Style = Literal["bare", "value", "whole"]
 
-_NEEDS_QUOTES = re.compile(r"[\s\"'\x00-\x20\x7f]")
-_ENV_FILE_BARE = re.compile(r"[A-Za-z0-9_@%+=:,./~^-]*")
+_NEEDS_QUOTES = pattern(r"[\s\"'\x00-\x20\x7f]")
+_ENV_FILE_BARE = pattern(r"[A-Za-z0-9_@%+=:,./~^-]*")
 _CONTROL = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 

@@ -7,19 +7,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from remedy.pattern import pattern
 from remedy.value import dataclass
 
 _BLANKS = " \t\n\r"
 _ENDS = "\n\r"
 #: What a backslash escapes within double quotes; before anything else it stays.
 _SHELL_ESCAPES = '"\\`$'
-_KEY = re.compile(r"[^=\n\r]*")
-_PLAIN = re.compile(r"[^\\\n\r]*")
-_SINGLE = re.compile(r"[^']*")
-_DOUBLE = re.compile(r'[^"\\]*')
-_COMMENT = re.compile(r"[^\\\n\r]*")
-_GAP = re.compile(r"[ \t\n\r]*")
-_INNER_GAP = re.compile(r"[ \t]*")
+_KEY = pattern(r"[^=\n\r]*")
+_PLAIN = pattern(r"[^\\\n\r]*")
+_SINGLE = pattern(r"[^']*")
+_DOUBLE = pattern(r'[^"\\]*')
+_COMMENT = pattern(r"[^\\\n\r]*")
+_GAP = pattern(r"[ \t\n\r]*")
+_INNER_GAP = pattern(r"[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from remedy.pattern import pattern
 from remedy.unit.edit_quoting import assignment_word, file_value
 from remedy.unit.launch_stage import home_of
 from remedy.unit.types import SYSTEMD, Fault, Launch, Service, Variable
 from remedy.view import View
 
 # Variables that hold paths. Others may hold a dollar sign or a quote for good reason: passwords, JSON.
-_PATHS = re.compile(r"(PATH|HOME|DIR|DIRS|ROOT|CACHE|PREFIX|_ENV)$|^(CC|CXX|CUDAHOSTCXX|PWD)$")
-_LISTS = re.compile(r"PATH$|PATHS$")
-_REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(?::?-[^}]*)?\}|([A-Za-z_][A-Za-z0-9_]*))")
+_PATHS = pattern(r"(PATH|HOME|DIR|DIRS|ROOT|CACHE|PREFIX|_ENV)$|^(CC|CXX|CUDAHOSTCXX|PWD)$")
+_LISTS = pattern(r"PATH$|PATHS$")
+_REFERENCE = pattern(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(?::?-[^}]*)?\}|([A-Za-z_][A-Za-z0-9_]*))")
 _WELL_KNOWN = frozenset({"HOME", "PATH", "USER", "PWD", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "LD_LIBRARY_PATH"})
 _USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_OF_MANAGER = re.compile(r"(?<!%)(?:%%)*%([huU])")
+_OF_MANAGER = pattern(r"(?<!%)(?:%%)*%([huU])")
 _SHELL_WORDS = frozenset({"&&", "||", "|", ";;", ">", ">>", "<", "2>&1", "2>", "&", "&>"})
 
 

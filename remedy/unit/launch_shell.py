@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Mapping
 
+from remedy.pattern import pattern
 from remedy.unit.launch_stage import Stage
 from remedy.unit.shell.builtins import HARMLESS
 from remedy.unit.shell.state import State
@@ -16,9 +16,7 @@ from remedy.value import replace
 from remedy.view import View, is_file
 
 # The variables that decide what a JIT build finds; one of these that is not known makes the launch not known.
-_TELLING = re.compile(
-    r"PATH$|^(CUDA|NVCC|FLASHINFER|TORCH|TVM|TRITON|VLLM|SGL|XDG|CONDA|VIRTUAL)|_HOME$|^(HOME|CC|CXX)$"
-)
+_TELLING = pattern(r"PATH$|^(CUDA|NVCC|FLASHINFER|TORCH|TVM|TRITON|VLLM|SGL|XDG|CONDA|VIRTUAL)|_HOME$|^(HOME|CC|CXX)$")
 
 
 def follow_shell(stage: Stage, view: View) -> Stage:

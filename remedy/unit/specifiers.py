@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable
 
+from remedy.pattern import pattern
 from remedy.unit import names
 from remedy.unit.paths import runtime_directory
 from remedy.unit.types import Manager
 from remedy.value import dataclass
 from remedy.view import View
 
-_SPECIFIER = re.compile(r"%([0-9A-Za-z%])")
+_SPECIFIER = pattern(r"%([0-9A-Za-z%])")
 #: The version that each of these came with; all others are older than 247.
 _SINCE = {"A": 249, "M": 249, "d": 251, "q": 251, "y": 251, "Y": 251, "D": 256}
 _OS_RELEASE = {

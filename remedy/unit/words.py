@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 
+from remedy.pattern import pattern
+
 BLANKS = " \t\n\r"
-_PLAIN = re.compile(r"[^\\\"' \t\n\r]+")
-_IN_QUOTES = {'"': re.compile(r'[^\\"]+'), "'": re.compile(r"[^\\']+")}
-_GAP = re.compile(r"[ \t\n\r]*")
-_CODES = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})")
+_PLAIN = pattern(r"[^\\\"' \t\n\r]+")
+_IN_QUOTES = {'"': pattern(r'[^\\"]+'), "'": pattern(r"[^\\']+")}
+_GAP = pattern(r"[ \t\n\r]*")
+_CODES = pattern(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})")
 _LETTERS = {
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
     "\\": "\\", '"': '"', "'": "'", "s": " ",
 }  # fmt: skip
-_NOT_UNICODE = re.compile("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_NOT_UNICODE = pattern("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 class BadSyntax(ValueError):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+from remedy.pattern import pattern
 from remedy.unit.shell.conditions import evaluate
 from remedy.unit.shell.tree import Simple
 from remedy.unit.shell.words import UNKNOWN
@@ -40,7 +41,7 @@ HARMLESS = frozenset((
     "tar", "tee", "touch", "tput", "tr", "umount", "uname", "unzip", "uptime", "wget", "which", "whoami", "xargs",
 ))  # fmt: skip
 
-_VENV = re.compile(r"""^[ \t]*(?:export[ ]+)?VIRTUAL_ENV=(['"]?)(/[^'"\n]+)\1[ \t]*$""", re.MULTILINE)
+_VENV = pattern(r"""^[ \t]*(?:export[ ]+)?VIRTUAL_ENV=(['"]?)(/[^'"\n]+)\1[ \t]*$""", re.MULTILINE)
 
 
 def _nothing(_walker: Walker, _node: Simple, _argv: list[str]) -> bool | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from remedy.pattern import pattern
 from remedy.value import dataclass, field
 
 OPERATORS = (";;&", ";;", ";&", "&&", "||", "|&", "&>>", "&>", "<<-", "<<<", "<<", ">>", ">&", "<&", "<>", ">|", "((",
              ";", "&", "|", "<", ">", "(", ")")  # fmt: skip
 REDIRECTIONS = frozenset({"&>>", "&>", "<<-", "<<<", "<<", ">>", ">&", "<&", "<>", ">|", "<", ">"})
-ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?(\+?=)")
+ASSIGNMENT = pattern(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^]]*\])?(\+?=)")
 NESTING_LIMIT = 60
 
 

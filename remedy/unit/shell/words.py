@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase, translate
 from typing import Protocol
 
+from remedy.pattern import pattern
 from remedy.unit.shell.tokens import closing
 from remedy.value import dataclass, field
 
@@ -19,9 +20,9 @@ UNKNOWN = "\0"
 # The kernel's limit for one argument (MAX_ARG_STRLEN); also what keeps a value that doubles itself in bounds.
 VALUE_LIMIT = 128 * 1024
 _PATTERN_LIMIT = 16 * 1024
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_BRACED = re.compile(r"([#!]?)([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?:\[([^]]*)\])?")
-_SLICE = re.compile(r": ?(-?\d+)(?::(\d+))?")
+_NAME = pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_BRACED = pattern(r"([#!]?)([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?:\[([^]]*)\])?")
+_SLICE = pattern(r": ?(-?\d+)(?::(\d+))?")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b",
             "\\": "\\", "'": "'", '"': '"', "?": "?"}  # fmt: skip
 
