@@ -6,6 +6,7 @@ from typing import Final
 
 from remedy.causes import catalogue
 from remedy.causes.entry import Cause
+from remedy.show.text import fill
 
 WIDTH: Final = 80
 _INDENT: Final = "  "
@@ -47,13 +48,4 @@ def _kind(cause: Cause) -> str:
 
 
 def _wrapped(text: str, bullet: str = "", indent: str = _INDENT) -> str:
-    import textwrap
-
-    return textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent=indent + bullet,
-        subsequent_indent=indent + " " * len(bullet),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return fill(text, WIDTH, indent + bullet, indent + " " * len(bullet))

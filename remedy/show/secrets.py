@@ -41,6 +41,8 @@ _FORMS = (
     r"|\bxox[a-z]-[\w-]{10,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bnvapi-[\w-]{16,}|\bAIza[\w-]{30,}|\bya29\.[\w-]{16,}"
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
 )
+#: What each of the forms holds at least.
+_STARTS = ("hf_", "sk-", "gh", "github_pat_", "glpat-", "xox", "AKIA", "ASIA", "nvapi-", "AIza", "ya29.", "eyJ")
 _PEM = r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
 _SCHEME = r"(?i:\b(bearer|basic)\s+)[\w.~+/=-]{6,}"
 _USERINFO = r"(?P<scheme>\b[A-Za-z][\w+.-]*://)(?P<user>[^\s/:@'\"]*):[^\s/@'\"]*@"
@@ -73,13 +75,18 @@ def redact(text: str) -> str:
     """The text with every secret in it replaced by ``***``. What is not secret stays byte for byte."""
     if not _may_hold_one(text):
         return text
-    text = _pattern(_PEM, re.DOTALL).sub(HIDDEN, text)
-    text = _pattern(_USERINFO).sub(lambda found: f"{found['scheme']}{found['user']}:{HIDDEN}@", text)
-    text = _pattern(_USER_ONLY).sub(lambda found: f"{found['scheme']}{HIDDEN}@", text)
-    text = _pattern(_SCHEME).sub(lambda found: f"{found[1]} {HIDDEN}", text)
-    text = _pattern(_FORMS).sub(HIDDEN, text)
-    for head in (_ASSIGNED, _OPTION, _KEYED):
-        text = _hide_behind(head, text)
+    if "PRIVATE KEY" in text:
+        text = _pattern(_PEM, re.DOTALL).sub(HIDDEN, text)
+    if "://" in text and "@" in text:
+        text = _pattern(_USERINFO).sub(lambda found: f"{found['scheme']}{found['user']}:{HIDDEN}@", text)
+        text = _pattern(_USER_ONLY).sub(lambda found: f"{found['scheme']}{HIDDEN}@", text)
+    if any(word in text.casefold() for word in ("bearer", "basic")):
+        text = _pattern(_SCHEME).sub(lambda found: f"{found[1]} {HIDDEN}", text)
+    if any(start in text for start in _STARTS):
+        text = _pattern(_FORMS).sub(HIDDEN, text)
+    for head, mark in ((_ASSIGNED, "="), (_OPTION, "-"), (_KEYED, ":")):
+        if mark in text:
+            text = _hide_behind(head, text)
     return text
 
 

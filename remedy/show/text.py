@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-import textwrap
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -14,9 +14,14 @@ from remedy.pattern import pattern
 _CONTROL = pattern("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _ESCAPE = pattern("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\-_])")
 
+# What textwrap takes for white space.
+_BLANKS = {ord(blank): " " for blank in "\t\n\x0b\x0c\r"}
+
 
 def plain(text: str) -> str:
     """Text of foreign origin without anything a terminal would obey: escape sequences gone, the rest as \\xNN."""
+    if text.isprintable():
+        return text
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", _ESCAPE.sub("", text))
 
 
@@ -41,35 +46,40 @@ def bold(text: str, stream: TextIO = sys.stdout) -> str:
     return f"\x1b[1m{text}\x1b[0m" if colours(stream) else text
 
 
+def fill(text: str, columns: int, first: str = "", rest: str = "") -> str:
+    """A paragraph in lines of at most ``columns``, the first one behind ``first``, the others behind ``rest``.
+
+    As textwrap.fill where neither long words nor hyphens are broken; that module compiles five patterns to get there.
+    """
+    pieces = [piece for piece in re.split("( +)", text.expandtabs().translate(_BLANKS)) if piece]
+    pieces.reverse()
+    lines: list[str] = []
+    while pieces:
+        indent = rest if lines else first
+        if lines and not pieces[-1].strip():
+            pieces.pop()
+        line: list[str] = []
+        room = columns - len(indent)
+        while pieces and (len(pieces[-1]) <= room or (not line and len(pieces[-1]) > columns - len(indent))):
+            room -= len(pieces[-1])
+            line.append(pieces.pop())
+        if line and not line[-1].strip():
+            line.pop()
+        if line:
+            lines.append(indent + "".join(line))
+    return "\n".join(lines)
+
+
 def wrap(text: str, indent: int = 0, columns: int = 80, hanging: int | None = None) -> str:
     """A paragraph in ``columns`` columns; long words (paths) are never cut."""
-    return textwrap.fill(
-        text,
-        columns,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent if hanging is None else hanging),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return fill(text, columns, " " * indent, " " * (indent if hanging is None else hanging))
 
 
 def rows(pairs: Sequence[tuple[str, str]], columns: int = 80, indent: int = 2) -> str:
     """Label and text in two columns, the text wrapped below itself."""
     label_width = max((len(label) for label, _ in pairs), default=0) + 2
-    lines = []
-    for label, text in pairs:
-        start = " " * indent + label.ljust(label_width)
-        lines.append(
-            textwrap.fill(
-                text,
-                columns,
-                initial_indent=start,
-                subsequent_indent=" " * (indent + label_width),
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
-    return "\n".join(lines)
+    rest = " " * (indent + label_width)
+    return "\n".join(fill(text, columns, " " * indent + label.ljust(label_width), rest) for label, text in pairs)
 
 
 def size(count: int) -> str:
