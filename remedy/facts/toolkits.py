@@ -61,6 +61,15 @@ class Candidate:
     asked: Running | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What lies in a toolkit's folder, by whatever name it is reached."""
+
+    headers_version: Version | None
+    components: frozenset[str]
+    origin: str
+
+
 def look_up(
     view: View, runner: Runner, env: Mapping[str, str], interpreter: Interpreter | None, user: Account | None
 ) -> tuple[Candidate, ...]:
@@ -88,7 +97,15 @@ def finish(view: View, candidates: tuple[Candidate, ...]) -> tuple[Toolkit, ...]
             if real not in versions:
                 said = parse_release(candidate.asked.result().stdout)
                 versions[real] = said or _version_inside(view, candidate.nvcc)
-    return tuple(_toolkit(view, candidate, versions) for candidate in candidates)
+    # cuda and cuda-13 are links to cuda-13.0: one look will do. What counts in /usr does not in a link to it.
+    contents: dict[str, _Contents] = {}
+    found: list[Toolkit] = []
+    for candidate in candidates:
+        place = candidate.root if candidate.root == "/usr" else candidate.real_root
+        if place not in contents:
+            contents[place] = _contents(view, candidate)
+        found.append(_toolkit(view, candidate, versions, contents[place]))
+    return tuple(found)
 
 
 def with_architectures(runner: Runner, kits: tuple[Toolkit, ...], user: Account | None) -> tuple[Toolkit, ...]:
@@ -162,21 +179,27 @@ def _trimmed(path: str) -> str:
     return path.rstrip("/") or "/"
 
 
-def _toolkit(view: View, candidate: Candidate, versions: Mapping[str, Version | None]) -> Toolkit:
+def _contents(view: View, candidate: Candidate) -> _Contents:
+    root = candidate.root
+    return _Contents(
+        _headers_version(view, root), frozenset(components(view, root)), _origin(view, candidate.real_root)
+    )
+
+
+def _toolkit(view: View, candidate: Candidate, versions: Mapping[str, Version | None], contents: _Contents) -> Toolkit:
     version, why = None, _why_not(view, candidate)
     if candidate.nvcc is not None and candidate.asked is not None:
         version = versions[view.realpath(candidate.nvcc)]
         answer = candidate.asked.result()
         if not answer.ok:
             why = f"{candidate.nvcc} --version: {answer.why}"
-    root = candidate.root
     return Toolkit(
-        root=root,
+        root=candidate.root,
         nvcc=candidate.nvcc,
         version=version,
-        headers_version=_headers_version(view, root),
-        components=frozenset(components(view, root)),
-        origin=_origin(view, candidate.real_root),
+        headers_version=contents.headers_version,
+        components=contents.components,
+        origin=contents.origin,
         real_root=candidate.real_root,
         why=why,
     )
