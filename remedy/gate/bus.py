@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from remedy.errors import RemedyError
+from remedy.value import dataclass
 
 _DESTINATION = b"org.freedesktop.systemd1"
 _MANAGER_PATH = b"/org/freedesktop/systemd1"
 _MANAGER = b"org.freedesktop.systemd1.Manager"
 _UNIT = b"org.freedesktop.systemd1.Unit"
 _SERVICE = b"org.freedesktop.systemd1.Service"
+_JOB = b"org.freedesktop.systemd1.Job"
 _PROPERTIES = b"org.freedesktop.DBus.Properties"
 
 
@@ -25,27 +26,37 @@ class UnitProperties:
     invocation: str
     n_restarts: int
     exec_main_status: int
-    cpu_usage_ns: int
     type: str
     condition_result: bool
+    control_group: str
+
+
+class BusError(RemedyError):
+    """The connection to the service manager can't be made, or was lost."""
 
 
 class UnitBus:
-    """A bus connection that is subscribed to one unit. Use it as a context manager."""
+    """A bus connection that is subscribed to one unit. Raises BusError where there is none, or no longer.
+
+    ``unit`` may be an alias: ``self.unit`` is the name that signals and the journal know the unit by. ``jobs`` are
+    the jobs of the unit that have ended since, each with its number and its result.
+    """
 
     def __init__(self, unit: str, *, user: bool = False) -> None:
         from pystemd.dbuslib import DBus, path_encode
 
-        self.unit = unit
-        self.jobs: list[tuple[int, str, str]] = []
-        self.changed = False
-        self._path: bytes = path_encode(b"/org/freedesktop/systemd1/unit", unit.encode())
+        self.jobs: list[tuple[int, str]] = []
+        self._changed = False
         self._bus: Any = DBus(user_mode=user)
+        self._path: bytes = path_encode(b"/org/freedesktop/systemd1/unit", unit.encode())
         try:
             self._bus.open()
+            self.unit = _text(self._get(_UNIT, b"Id", b"s"))
+            self._path = path_encode(b"/org/freedesktop/systemd1/unit", self.unit.encode())
             self._subscribe()
         except Exception as error:
-            raise RemedyError(
+            self._bus.close()
+            raise BusError(
                 f"the service manager can't be reached over D-Bus: {_words(error)}",
                 hint="is systemd running, and is /run/dbus/system_bus_socket there?",
             ) from error
@@ -54,7 +65,7 @@ class UnitBus:
         # Plain functions, kept as attributes: pystemd sets an attribute on the callback (no bound method
         # takes one) and hands its bare address to libsystemd (it must outlive the subscription).
         def on_change(*_message: Any, **_rest: Any) -> None:
-            self.changed = True
+            self._changed = True
 
         def on_job(message: Any, **_rest: Any) -> None:
             self._note_job(message)
@@ -68,8 +79,8 @@ class UnitBus:
         msg.process_reply(True)
         job, _path, unit, result = msg.body
         if _text(unit) == self.unit:
-            self.jobs.append((int(job), _text(unit), _text(result)))
-            self.changed = True
+            self.jobs.append((int(job), _text(result)))
+            self._changed = True
 
     def fileno(self) -> int:
         """The descriptor that becomes readable when a signal arrives."""
@@ -77,17 +88,37 @@ class UnitBus:
 
     def drain(self) -> bool:
         """Take in all signals that wait; True where one of them concerned the unit."""
-        while not self._bus.process().is_empty():
-            pass
-        changed, self.changed = self.changed, False
+        try:
+            while not self._bus.process().is_empty():
+                pass
+        except Exception as error:
+            raise BusError(f"the connection to the service manager was lost: {_words(error)}") from error
+        changed, self._changed = self._changed, False
         return changed
 
     def _get(self, interface: bytes, name: bytes, kind: bytes) -> Any:
-        return self._bus.get_property(_DESTINATION, self._path, interface, name, kind)
+        try:
+            return self._bus.get_property(_DESTINATION, self._path, interface, name, kind)
+        except Exception as error:
+            raise BusError(f"the service manager does not answer over D-Bus: {_words(error)}") from error
+
+    def job(self) -> int:
+        """The number of the job that waits or runs for the unit; 0 for none."""
+        return int(self._get(_UNIT, b"Job", b"(uo)")[0])
+
+    def job_type(self) -> str:
+        """What that job is: start, stop, restart, …; empty for none."""
+        number, path = self._get(_UNIT, b"Job", b"(uo)")
+        if not number:
+            return ""
+        try:
+            return _text(self._bus.get_property(_DESTINATION, path, _JOB, b"JobType", b"s"))
+        except Exception:
+            # It ended between the two questions.
+            return ""
 
     def properties(self) -> UnitProperties:
         """The unit's state now."""
-        cpu = int(self._get(_SERVICE, b"CPUUsageNSec", b"t"))
         # The invocation comes first: read last, it could be a newer one's than the state that was read before it.
         return UnitProperties(
             invocation=bytes(self._get(_UNIT, b"InvocationID", b"ay")).hex(),
@@ -96,9 +127,9 @@ class UnitBus:
             result=_text(self._get(_SERVICE, b"Result", b"s")),
             n_restarts=int(self._get(_SERVICE, b"NRestarts", b"u")),
             exec_main_status=int(self._get(_SERVICE, b"ExecMainStatus", b"i")),
-            cpu_usage_ns=0 if cpu == 2**64 - 1 else cpu,
             type=_text(self._get(_SERVICE, b"Type", b"s")),
             condition_result=bool(self._get(_UNIT, b"ConditionResult", b"b")),
+            control_group=_text(self._get(_SERVICE, b"ControlGroup", b"s")),
         )
 
     def close(self) -> None:

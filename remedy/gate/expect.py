@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from remedy.errors import UsageError
 from remedy.gate.types import Expectation
 from remedy.unit.types import Launch, Service
+from remedy.value import dataclass
 
 DEFAULT_TIMEOUT = 1800.0
 SHORTEST_TIMEOUT = 600.0
@@ -170,6 +169,7 @@ def expectation(
         generate_body=body_for(server),
         timeout=deadline(service, timeout, last_start),
         expected=last_start,
+        soft=timeout is None and service.value("X-Remedy", "StartTimeout") is None,
     )
 
 

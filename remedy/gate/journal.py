@@ -21,14 +21,22 @@ class JournalFollower:
     """Follows the lines of a unit, and the manager's lines about it, from the moment it is made.
 
     ``invocation`` starts at the beginning of that invocation instead, for a start already under way.
-    ``why`` says why there is no journal, None where there is one.
+    ``why`` says why there are no lines, None where nothing speaks against them. Never raises: a watch goes on without.
     """
 
     def __init__(self, unit: str, *, user: bool = False, invocation: str | None = None) -> None:
+        self.why = unreadable()
+        self._reader: Any = None
+        try:
+            self._open(unit, user, invocation)
+        except (ImportError, OSError) as error:
+            self._reader = None
+            self.why = f"{type(error).__name__}: {error}"
+
+    def _open(self, unit: str, user: bool, invocation: str | None) -> None:
         from systemd import journal
 
-        self.why = unreadable()
-        self._reader: Any = journal.Reader(journal.LOCAL_ONLY, converters={"__REALTIME_TIMESTAMP": int, "_PID": int})
+        self._reader = journal.Reader(journal.LOCAL_ONLY, converters={"__REALTIME_TIMESTAMP": int, "_PID": int})
         self._reader.data_threshold = _LONGEST
         own, about = ("_SYSTEMD_USER_UNIT", "USER_UNIT") if user else ("_SYSTEMD_UNIT", "UNIT")
         manager = {} if user else {"_PID": "1"}
@@ -46,6 +54,11 @@ class JournalFollower:
         # From here on new files (rotation, the first line of a boot) are taken in as well.
         self._reader.process()
 
+    @property
+    def open(self) -> bool:
+        """Whether there is a descriptor to wait for."""
+        return self._reader is not None
+
     def fileno(self) -> int:
         """The descriptor that becomes readable when journald tells of new entries."""
         return int(self._reader.fileno())
@@ -56,12 +69,13 @@ class JournalFollower:
 
     def lines(self) -> Iterator[LogLine]:
         """All lines that have arrived since the last call."""
-        while entry := self._reader.get_next():
+        while self._reader is not None and (entry := self._reader.get_next()):
             yield from read_entry(entry)
 
     def close(self) -> None:
         """Stop following."""
-        self._reader.close()
+        if self._reader is not None:
+            self._reader.close()
 
 
 def unreadable() -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
+
+from remedy.value import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ State = Literal["healthy", "failed", "undecided"]
 class Expectation:
     """How health is recognised: ``ready`` are regular expressions of ready lines, ``fatal`` of lines that end the
     wait at once, ``health_url`` is probed once a ready line came or the port listens, ``timeout`` and ``settle`` in
-    seconds; ``expected`` is the length of the last good start, None where there was none.
+    seconds; ``expected`` is the length of the last good start, None where there was none. Where nobody chose the
+    timeout (``soft``), a start that is seen to get on is given more.
     """
 
     ready: tuple[str, ...] = ()
@@ -25,6 +26,7 @@ class Expectation:
     timeout: float = 1800.0
     settle: float = 2.0
     expected: float | None = None
+    soft: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,35 +1,41 @@
-"""Follows one start of a service to a verdict: subscribed before anyone acts, woken by events alone."""
+"""Follows one start of a service to a verdict: subscribed before anyone acts, woken by events."""
 
 from __future__ import annotations
 
 import re
 import selectors
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from types import TracebackType
 
 from remedy.facts.types import LogLine
-from remedy.gate.bus import UnitBus, UnitProperties
+from remedy.gate import processes
+from remedy.gate.bus import BusError, UnitBus, UnitProperties
+from remedy.gate.health import Health
 from remedy.gate.journal import JournalFollower
+from remedy.gate.kept import Kept
 from remedy.gate.phases import progress_of
-from remedy.gate.probe import Probe
 from remedy.gate.types import Expectation, Progress, State, Verdict
 
-# Lines kept for the diagnosis of a failed start: the first, where the root cause stands, and the last.
-_FIRST, _LAST = 2000, 4000
 # Seconds between two looks into the journal's files while a start is watched: journald's own wake-ups are up to
 # 250 ms late, and a verdict is promised within 100 ms of the line that decides it.
-_GLANCE = 0.05
+_GLANCE = 0.03
 # Seconds after the deciding event in which the failed process's last lines are still on their way to the journal.
-_TRICKLE = 0.06
-_HEALTH_RETRY = 0.25
-# Without a ready line to wait for, the address itself has to be asked now and then.
-_BLIND_RETRY = 2.0
-# Seconds without a line, processor time or a finished request before a start counts as hung.
+_TRICKLE = 0.04
+# Lines taken in at a time: a service that logs faster than we read must not hide the manager's word.
+_LINES_A_TURN = 2000
+# Seconds between two looks at the processor time, and without a sign of life before a start counts as hung.
+_SAMPLE = 15.0
 _SHORTEST_HANG = 600.0
-_HANG_SAMPLE = 15.0
-_IDLE_SHARE = 0.002
+# Clock ticks of processor time in one sample that are no sign of life: a waiting Python ticks now and then.
+_IDLE_TICKS = 3
+# Seconds that a counted step forward (weights, kernels, graphs) is good for, where nobody chose the timeout.
+_STEP_PATIENCE = 300.0
+_RECONNECT = 10.0
+_ACTIVE = ("active", "reloading", "refreshing")
+# For these types "active" is the service's own word; for the others it only says that exec worked.
+_SPEAKING = ("notify", "notify-reload", "dbus", "oneshot")
+_BAD_JOBS = ("timeout", "dependency", "invalid", "assert", "unsupported", "collected", "once")
 
 Report = Callable[[Progress], None]
 
@@ -42,30 +48,33 @@ class Watch:
     """
 
     def __init__(self, unit: str, expect: Expectation, *, user: bool = False, adopt: bool = False) -> None:
-        self.unit = unit
         self.expect = expect
+        self._user = user
         self.bus = UnitBus(unit, user=user)
         self.before = self.bus.properties()
         self._own = self.before.invocation if adopt else ""
-        self.journal = JournalFollower(unit, user=user, invocation=self._own or None)
-        self.probe = Probe()
+        # A start that was under way is cancelled by ours: the end of its job says nothing.
+        self._foreign_job = 0 if adopt else self.bus.job()
+        self.journal = JournalFollower(self.bus.unit, user=user, invocation=self._own or None)
+        self.health = Health(expect)
         self._ready = [re.compile(pattern) for pattern in expect.ready]
         self._fatal = [re.compile(pattern) for pattern in expect.fatal]
-        self._first: list[LogLine] = []
-        self._last: deque[LogLine] = deque(maxlen=_LAST)
-        self._begin = time.monotonic()
-        self._running = adopt
-        self._ready_seen = False
-        self._health: str | None = None
-        self._answered = False
-        self._generated = False
+        self._kept = Kept()
+        self._running = adopt and self.before.active_state not in ("inactive", "failed")
+        self._started = adopt
+        self._ready_seen = self._ready_line = False
         self._settle_at: float | None = None
-        self._probe_at: float | None = None
+        self._settled = False
         self._restarts = self.before.n_restarts
-        self._last_life = self._begin
-        self._last_cpu = 0
-        self._sampled = self._begin
+        self._jobs_done = int(adopt and not self.bus.job())
+        self._more_lines = False
+        self._begin = self._last_life = self._sampled = time.monotonic()
+        self._until = self._begin + expect.timeout
+        self._step: tuple[str, int | None] = ("", None)
+        self._step_at = self._begin
+        self._work = -1
         self._stopped: str | None = None
+        self._handle = -1
 
     def __enter__(self) -> Watch:
         return self
@@ -79,28 +88,48 @@ class Watch:
         """Unsubscribe and stop following the journal."""
         self.journal.close()
         self.bus.close()
-        self.probe.close()
-
-    def log(self) -> tuple[LogLine, ...]:
-        """The lines of this start that were kept."""
-        return (*self._first, *self._last)
+        self.health.probe.close()
 
     def stop(self, reason: str) -> None:
         """End the watch as undecided at its next event; safe to call from a signal handler."""
         self._stopped = reason
 
     def run(self, report: Report) -> Verdict:
-        """Wait for the verdict. ``report`` is called with each telling line and phase."""
-        self._begin = self._last_life = time.monotonic()
+        """Wait for the verdict. ``report`` is called with each line and phase."""
+        self._begin = self._last_life = self._step_at = time.monotonic()
+        self._until = self._begin + self.expect.timeout
+        if self.journal.why:
+            report(Progress("log", 0.0, f"the log lines can't be followed: {self.journal.why}"))
         with selectors.DefaultSelector() as selector:
-            selector.register(self.bus, selectors.EVENT_READ, "bus")
-            selector.register(self.probe, selectors.EVENT_READ, "probe")
-            selector.register(self.journal, selectors.EVENT_READ, "journal")
+            self._handle = self.bus.fileno()
+            selector.register(self._handle, selectors.EVENT_READ, "bus")
+            selector.register(self.health.probe, selectors.EVENT_READ, "probe")
+            if self.journal.open:
+                selector.register(self.journal, selectors.EVENT_READ, "journal")
             # What happened between making the watch and now has already been signalled.
-            verdict = self._on_bus()
+            verdict = self._guarded(selector, self._on_bus)
             while verdict is None:
-                verdict = self._turn(selector, report)
+                verdict = self._guarded(selector, lambda: self._turn(selector, report))
         return verdict
+
+    def _guarded(self, selector: selectors.BaseSelector, part: Callable[[], Verdict | None]) -> Verdict | None:
+        """The bus went away in the middle (its daemon was restarted): subscribe anew, and take the state as it is."""
+        try:
+            return part()
+        except BusError:
+            selector.unregister(self._handle)
+            self.bus.close()
+        until = time.monotonic() + _RECONNECT
+        while True:
+            try:
+                self.bus = UnitBus(self.bus.unit, user=self._user)
+                self._handle = self.bus.fileno()
+                selector.register(self._handle, selectors.EVENT_READ, "bus")
+                return self._on_bus()
+            except BusError as error:
+                if time.monotonic() >= until:
+                    return self._verdict("undecided", error.message, "stopped")
+                time.sleep(0.1)
 
     def _turn(self, selector: selectors.BaseSelector, report: Report) -> Verdict | None:
         events = {key.data for key, _ in selector.select(self._wait())}
@@ -109,22 +138,19 @@ class Watch:
         if "journal" in events:
             self.journal.woken()
         verdict = self._on_journal(report)
-        if verdict is not None:
-            return verdict
-        if "bus" in events and self.bus.drain():
+        # Signals that came while a property was asked for lie in libsystemd's queue, not in the descriptor.
+        while verdict is None and self.bus.drain():
             verdict = self._on_bus()
-            if verdict is not None:
-                return verdict
-        if "probe" in events:
+        if verdict is None and "probe" in events:
             verdict = self._on_answer(report)
-            if verdict is not None:
-                return verdict
-        return self._on_time()
+        return verdict or self._on_time()
 
     def _wait(self) -> float:
         now = time.monotonic()
-        times = [self._begin + self.expect.timeout, now + _GLANCE]
-        times += [at for at in (self._settle_at, self._probe_at) if at is not None]
+        if self._more_lines:
+            return 0.0
+        times = [self._until, now + _GLANCE]
+        times += [at for at in (self._settle_at, self.health.due) if at is not None]
         return max(0.0, min(times) - now)
 
     def _elapsed(self) -> float:
@@ -135,71 +161,83 @@ class Watch:
     def _on_bus(self) -> Verdict | None:
         state = self.bus.properties()
         if not self._own and state.invocation and state.invocation != self.before.invocation:
-            self._own, self._running = state.invocation, True
+            self._own, self._running, self._started = state.invocation, True, True
             self._restarts = min(self._restarts, state.n_restarts)
-        verdict = self._failed_job() or self._ended(state)
-        if verdict is not None:
-            return verdict
-        if self._running and state.active_state == "active":
-            self._on_active(state)
-        return None
+        elif self._started and not self._running and state.active_state not in ("inactive", "failed"):
+            self._running = True
+        verdict = self._failed_job(state) or self._ended(state)
+        if verdict is None and self._running and state.active_state in _ACTIVE:
+            return self._on_active(state)
+        return verdict
 
-    def _failed_job(self) -> Verdict | None:
+    def _failed_job(self, state: UnitProperties) -> Verdict | None:
         while self.bus.jobs:
-            _job, _unit, result = self.bus.jobs.pop(0)
-            if result in ("timeout", "canceled", "dependency", "invalid", "assert", "unsupported"):
+            number, result = self.bus.jobs.pop(0)
+            if number == self._foreign_job:
+                continue
+            if result in _BAD_JOBS:
                 return self._failure(f"systemd ended the start job with result '{result}'", "job")
             if result == "failed":
-                state = self.bus.properties()
-                return self._failure(f"the start job failed (Result: {state.result})", "job")
-            if result == "skipped" or not self.bus.properties().condition_result:
+                return self._failure(_failed(state), "job")
+            if result == "canceled":
+                return self._verdict("undecided", "someone cancelled the start job", "job")
+            if not self._started and (result == "skipped" or not state.condition_result):
                 return self._failure("a Condition…= of the unit is not met, so systemd did not start it", "job")
+            self._jobs_done += 1
         return None
 
     def _ended(self, state: UnitProperties) -> Verdict | None:
         if not self._running:
             return None
-        restarted = state.invocation != self._own and state.invocation != ""
-        if state.sub_state.startswith("auto-restart") or restarted or state.n_restarts > self._restarts:
+        anew = state.invocation not in ("", self._own)
+        if state.sub_state.startswith("auto-restart") or state.n_restarts > self._restarts:
             return self._failure(f"the service ended (Result: {state.result}) and systemd restarts it", "restart")
+        if anew:
+            return self._verdict("undecided", "someone else started the service anew", "state")
+        if state.active_state in ("failed", "inactive") and (self._jobs_done > 1 or self.bus.job_type() == "stop"):
+            return self._verdict("undecided", "someone stopped the service", "state")
         if state.active_state == "failed":
-            words = f"the service failed (Result: {state.result}, status {state.exec_main_status})"
-            return self._failure(words, "state")
+            return self._failure(_failed(state), "state")
         if state.active_state == "inactive":
             if state.type == "oneshot" and state.result == "success":
                 return self._verdict("healthy", "the oneshot service finished", "state")
             return self._failure("the service ended by itself before it was ready", "state")
         return None
 
-    def _on_active(self, state: UnitProperties) -> None:
-        # For these types "active" is the service's own word; for the others it only says that exec worked.
-        if state.type in ("notify", "notify-reload", "dbus", "oneshot") or not (self._ready or self.expect.health_url):
+    def _on_active(self, state: UnitProperties) -> Verdict | None:
+        if self._settled:
+            return self._healthy()
+        if state.type in _SPEAKING or not (self._ready or self.health.asks):
             self._on_ready()
-        elif not self._ready and self._probe_at is None and not self.probe.busy:
-            self._probe_at = time.monotonic() + _BLIND_RETRY
+        elif not self._ready_seen:
+            self.health.again(time.monotonic(), blind=True)
+        return None
 
     # --- the service's word
 
-    def _lines(self) -> Iterator[LogLine]:
-        for line in self.journal.lines():
-            if line.invocation and line.invocation == self.before.invocation != self._own:
-                continue
-            if len(self._first) < _FIRST:
-                self._first.append(line)
-            else:
-                self._last.append(line)
-            yield line
+    def _lines(self, at_most: int) -> Iterator[LogLine]:
+        self._more_lines = False
+        for number, line in enumerate(self.journal.lines(), start=1):
+            if not (line.invocation and line.invocation == self.before.invocation != self._own):
+                self._kept.add(line)
+                yield line
+            if number >= at_most:
+                self._more_lines = True
+                return
 
     def _on_journal(self, report: Report) -> Verdict | None:
-        for line in self._lines():
+        for line in self._lines(_LINES_A_TURN):
             self._last_life = time.monotonic()
             progress = progress_of(line.text, self._elapsed())
+            if progress is not None and (progress.phase, progress.done) != self._step:
+                self._step, self._step_at = (progress.phase, progress.done), self._last_life
             report(progress or Progress("log", self._elapsed(), line.text))
             if line.from_manager:
                 continue
             if any(pattern.search(line.text) for pattern in self._fatal):
                 return self._failure(f"the service logged: {line.text.strip()[:200]}", "line")
             if not self._ready_seen and any(pattern.search(line.text) for pattern in self._ready):
+                self._ready_line = True
                 self._on_ready()
         return None
 
@@ -207,94 +245,95 @@ class Watch:
         if self._ready_seen:
             return
         self._ready_seen = True
-        if self.expect.health_url:
-            self.probe_now()
+        if self.health.asks:
+            self.health.ask(self._left())
         else:
-            self._settle_at = time.monotonic() + self.expect.settle
+            self._settle()
 
-    def probe_now(self) -> None:
-        """Ask the next question: first for health, then for one generated token."""
-        self._probe_at = None
-        if self.probe.busy:
-            return
-        if not self._answered and self.expect.health_url:
-            self.probe.ask(self.expect.health_url)
-        elif self.expect.generate_url and not self._generated:
-            # The first request can still build kernels, so it gets as long as the start itself.
-            self.probe.ask(self.expect.generate_url, self.expect.generate_body, timeout=self._left())
+    def _settle(self) -> None:
+        if self._settle_at is None:
+            self._settle_at = time.monotonic() + self.expect.settle
 
     def _left(self) -> float:
-        return max(1.0, self.expect.timeout - self._elapsed())
+        return max(1.0, self._until - time.monotonic())
+
+    def _ask(self) -> None:
+        """The next question is due. Before the ready line only the service's own port is asked."""
+        if not self._ready_seen and not self._listens():
+            self.health.due = None
+            self.health.again(time.monotonic(), blind=True)
+        else:
+            self.health.ask(self._left())
+
+    def _listens(self) -> bool:
+        """Another service on the same port must not answer for this one."""
+        mine = processes.listens(self.health.port, processes.members(self.bus.properties().control_group))
+        # Where that can't be seen the ready line is waited for, if there can be one.
+        return mine if mine is not None else not self._ready or self.journal.why is not None
 
     def _on_answer(self, report: Report) -> Verdict | None:
-        answer = self.probe.take()
-        if answer is None:
-            return None
         self._last_life = time.monotonic()
-        if self._answered:
-            return self._on_generated(answer.good, answer.status, answer.why)
-        report(Progress("health", self._elapsed(), f"{answer.url} {answer.why}"))
-        self._health = answer.why
-        if not answer.good:
-            retry = _HEALTH_RETRY if self._ready_seen else _BLIND_RETRY
-            self._probe_at = time.monotonic() + retry
-            return None
-        self._answered = True
-        if self.expect.generate_url:
-            self.probe_now()
-        else:
-            self._settle_at = time.monotonic() + self.expect.settle
+        answer, broken = self.health.take(self._last_life, blind=not self._ready_seen)
+        if answer is not None:
+            report(Progress("health", self._elapsed(), self.health.last))
+        if broken is not None:
+            return self._failure(broken, "health")
+        if self.health.done:
+            self._settle()
         return None
-
-    def _on_generated(self, good: bool, status: int | None, why: str) -> Verdict | None:
-        self._generated = True
-        # 4xx says that the server wants another request (a chat template, a key): it is alive and answers.
-        if good or (status is not None and 400 <= status < 500):
-            self._settle_at = time.monotonic() + self.expect.settle
-            return None
-        if status is None and self._elapsed() < self.expect.timeout:
-            self._generated = False
-            self._probe_at = time.monotonic() + 1.0
-            return None
-        return self._failure(f"/health answers, but a request for one token {why}", "health")
 
     # --- time
 
     def _on_time(self) -> Verdict | None:
         now = time.monotonic()
-        if self._settle_at is not None and now >= self._settle_at:
-            return self._verdict("healthy", self._why_healthy(), "health" if self._answered else "line")
-        if self._probe_at is not None and now >= self._probe_at:
-            self.probe_now()
-        if now - self._begin >= self.expect.timeout:
-            where = f"; {self.expect.health_url} {self._health}" if self._health else ""
-            words = f"not ready after {self.expect.timeout:.0f} s{where}"
-            return self._verdict("undecided", words, "timeout")
+        if self._settle_at is not None and not self._settled and now >= self._settle_at:
+            return self._after_settling()
+        if self.health.due is not None and now >= self.health.due:
+            self._ask()
+        if now >= self._until and not self._gets_on(now):
+            return self._too_late()
         return self._hung(now)
 
-    def _why_healthy(self) -> str:
-        parts = []
-        if self._ready_seen and self._ready:
-            parts.append("the ready line was logged")
-        if self._answered:
-            parts.append(f"{self.expect.health_url} answers")
-        if self._generated:
-            parts.append("a token was generated")
-        return ", ".join(parts) or "the unit is active"
+    def _after_settling(self) -> Verdict | None:
+        self._settled, self._settle_at = True, None
+        return self._healthy() if self.bus.properties().active_state in _ACTIVE else self._on_bus()
+
+    def _healthy(self) -> Verdict:
+        parts = ["the ready line was logged"] if self._ready_line else []
+        words = ", ".join([*parts, *self.health.said()]) or "the unit is active"
+        return self._verdict("healthy", words, "health" if self.health.answered else "line")
+
+    def _gets_on(self, now: float) -> bool:
+        """Whether a start that nobody gave a limit is still counting up: then it gets more time."""
+        if not self.expect.soft or now - self._step_at >= _STEP_PATIENCE or not self._step[0]:
+            return False
+        self._until = self._step_at + _STEP_PATIENCE
+        return True
+
+    def _too_late(self) -> Verdict:
+        state = self.bus.properties()
+        words = f"not ready after {self._elapsed():.0f} s"
+        if state.active_state == "activating" and self._settled:
+            words += f"; the service answers, but systemd still waits for it (Type={state.type})"
+        elif self.health.last:
+            words += f"; {self.health.last}"
+        return self._verdict("undecided", words, "timeout")
 
     def _hung(self, now: float) -> Verdict | None:
         patience = max(_SHORTEST_HANG, 2 * (self.expect.expected or 0.0))
-        if not self._running or now - max(self._last_life, self._sampled) < _HANG_SAMPLE:
+        if not self._running or now - max(self._last_life, self._sampled) < _SAMPLE:
             return None
         self._sampled = now
-        cpu = self.bus.properties().cpu_usage_ns
-        if cpu - self._last_cpu > _IDLE_SHARE * 1e9 * _HANG_SAMPLE:
+        ours = processes.members(self.bus.properties().control_group)
+        work = processes.worked(ours)
+        if abs(work - self._work) > _IDLE_TICKS or not ours:
             self._last_life = now
-        self._last_cpu = cpu
+        self._work = work
         if now - self._last_life < patience:
             return None
+        place = processes.waits_in(ours)
         words = f"no log line and no processor time for {now - self._last_life:.0f} s"
-        return self._failure(words, "hang")
+        return self._failure(f"{words}; {place}" if place else words, "hang")
 
     # --- the end
 
@@ -302,9 +341,13 @@ class Watch:
         until = time.monotonic() + _TRICKLE
         while (left := until - time.monotonic()) > 0:
             time.sleep(min(left, 0.01))
-            for _ in self._lines():
+            for _ in self._lines(_LINES_A_TURN):
                 pass
         return self._verdict("failed", reason, decided_by)
 
     def _verdict(self, state: State, reason: str, decided_by: str) -> Verdict:
-        return Verdict(state, reason, decided_by, self._elapsed(), self.log(), self._own)
+        return Verdict(state, reason, decided_by, self._elapsed(), self._kept.lines(), self._own)
+
+
+def _failed(state: UnitProperties) -> str:
+    return f"the service failed (Result: {state.result}, status {state.exec_main_status})"

@@ -1,0 +1,92 @@
+"""The questions put to a service's address, one at a time: first whether it is healthy, then for one token."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from remedy.gate.probe import Answer, Probe
+from remedy.gate.types import Expectation
+
+# Seconds between two questions: once the service has said that it is ready, and while nothing but its port tells.
+_RETRY = 0.25
+_BLIND_RETRY = 2.0
+# RFC 9110, 15.6: not now; 501 is said by a server that has no such API, which is alive all the same.
+_NOT_YET = (429, 502, 503, 504)
+_NO_SUCH_API = 501
+
+
+class Health:
+    """What is asked and what came of it. ``due`` is when the next question is to be asked, on the monotonic clock."""
+
+    def __init__(self, expect: Expectation) -> None:
+        self.probe = Probe()
+        self.due: float | None = None
+        self.answered = False
+        self.generated = False
+        self.last = ""
+        self._health = expect.health_url
+        self._generate = expect.generate_url
+        self._body = expect.generate_body
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is an address to ask."""
+        return self._health is not None
+
+    @property
+    def done(self) -> bool:
+        """Every question has had its good answer."""
+        return (self.answered or not self._health) and (self.generated or not self._generate)
+
+    @property
+    def port(self) -> int:
+        """The TCP port of the address; 0 where there is none."""
+        parts = urlsplit(self._health or "")
+        try:
+            return parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+        except ValueError:
+            return 0
+
+    def again(self, now: float, *, blind: bool) -> None:
+        """Ask once more after a while, unless a question is under way."""
+        if self.due is None and not self.probe.busy and not self.done:
+            self.due = now + (_BLIND_RETRY if blind else _RETRY)
+
+    def ask(self, left: float) -> None:
+        """Put the next question. ``left`` seconds are given to a token: the first can still build kernels."""
+        self.due = None
+        if self.probe.busy or self.done:
+            return
+        if self._health and not self.answered:
+            self.probe.ask(self._health)
+        elif self._generate:
+            self.probe.ask(self._generate, self._body, timeout=left)
+
+    def take(self, now: float, *, blind: bool) -> tuple[Answer | None, str | None]:
+        """The answer that has arrived, and why the service is broken where the answer says so."""
+        answer = self.probe.take()
+        if answer is None:
+            return None, None
+        self.last = f"{answer.url} {answer.why}"
+        if not self.answered:
+            self.answered = answer.good
+        elif answer.good or (answer.status is not None and _alive(answer.status)):
+            self.generated = True
+        elif answer.status is not None and answer.status not in _NOT_YET:
+            return answer, f"{self._health} answers, but a request for one token {answer.why}"
+        if not self.done:
+            if answer.good:
+                self.due = now
+            else:
+                self.again(now, blind=blind)
+        return answer, None
+
+    def said(self) -> list[str]:
+        """What was found good, for people."""
+        parts = [f"{self._health} answers"] if self.answered else []
+        return [*parts, "a token was generated"] if self.generated else parts
+
+
+def _alive(status: int) -> bool:
+    """4xx asks for another request (a chat template, a key): the server works."""
+    return (400 <= status < 500 and status not in _NOT_YET) or status == _NO_SUCH_API

@@ -1,0 +1,98 @@
+"""The processes of a unit: whether one of them listens on a port, what they have worked, what they wait in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+# cgroups(7): version 2, then systemd's own hierarchy of version 1, then version 2 beside version 1.
+_HIERARCHIES = ("/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified")
+_LISTEN = "0A"
+
+
+def members(control_group: str) -> tuple[int, ...]:
+    """The processes in a unit's control group (its ControlGroup= property) and in those below it."""
+    if not control_group:
+        return ()
+    for hierarchy in _HIERARCHIES:
+        if os.path.exists(f"{hierarchy}{control_group}/cgroup.procs"):
+            return tuple(_members(hierarchy + control_group))
+    return ()
+
+
+def _members(folder: str) -> Iterator[int]:
+    for here, _, _ in os.walk(folder):
+        try:
+            with open(f"{here}/cgroup.procs", encoding="ascii") as file:
+                yield from (int(line) for line in file)
+        except OSError:
+            continue
+
+
+def listens(port: int, processes: Sequence[int]) -> bool | None:
+    """Whether one of these processes listens on a TCP port; None where that can't be seen (no right, no /proc)."""
+    sockets = set(_listening(port))
+    if not sockets:
+        return False
+    seen = False
+    for process in processes:
+        try:
+            handles = os.listdir(f"/proc/{process}/fd")
+        except OSError:
+            continue
+        seen = True
+        if any(_target(f"/proc/{process}/fd/{handle}") in sockets for handle in handles):
+            return True
+    return False if seen else None
+
+
+def _listening(port: int) -> Iterator[str]:
+    """The sockets that listen on a port, as a descriptor's link names them (proc(5), /proc/net/tcp)."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(table, encoding="ascii") as file:
+                rows = [line.split() for line in file][1:]
+        except OSError:
+            continue
+        for row in rows:
+            if row[3] == _LISTEN and int(row[1].rpartition(":")[2], 16) == port:
+                yield f"socket:[{row[9]}]"
+
+
+def _target(link: str) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return ""
+
+
+def worked(processes: Sequence[int]) -> int:
+    """Processor time of these processes and the children that they have waited for, in clock ticks.
+
+    Where processes came or went it goes up or down: any change is a sign of life.
+    """
+    return sum(sum(map(int, fields[11:15])) + process for process, fields in _stats(processes))
+
+
+def waits_in(processes: Sequence[int]) -> str:
+    """What the oldest of these processes waits in, for people; empty where that can't be seen."""
+    for process, fields in _stats(processes):
+        try:
+            with open(f"/proc/{process}/wchan", encoding="ascii") as file:
+                place = file.read().strip("\0\n 0")
+            with open(f"/proc/{process}/comm", encoding="utf-8", errors="replace") as file:
+                name = file.read().strip()
+        except OSError:
+            continue
+        return f"{name}[{process}] is in state {fields[0]}" + (f", in {place}" if place else "")
+    return ""
+
+
+def _stats(processes: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+    """Each process with its fields of /proc/PID/stat from the state on (proc(5), field 3)."""
+    for process in sorted(processes):
+        try:
+            with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:
+                yield process, file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
