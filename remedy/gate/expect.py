@@ -160,6 +160,8 @@ def expectation(
     for setting in service.values("X-Remedy", "ReadyPattern"):
         check_pattern(setting.value, str(setting.place))
     health = service.value("X-Remedy", "HealthURL")
+    if health:
+        check_url(health.value, str(health.place))
     base = address(argv, server)
     return Expectation(
         ready=ready or (server.ready if server else ()),
@@ -184,6 +186,14 @@ def check_pattern(pattern: str, place: str) -> None:
             f"{place}: ReadyPattern={pattern} is not a regular expression: {error}",
             hint="it is matched with Python's re.search against each log line",
         ) from None
+
+
+def check_url(url: str, place: str) -> None:
+    """Raise UsageError where a HealthURL= can't be asked."""
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(
+            f"{place}: HealthURL={url} is no HTTP address", hint="write it as http://127.0.0.1:8000/health"
+        )
 
 
 def body_for(server: Server | None) -> str:

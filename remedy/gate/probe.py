@@ -81,8 +81,8 @@ def request(url: str, body: str, timeout: float) -> Answer:
         handlers.append(urllib.request.HTTPSHandler(context=context))
     opener = urllib.request.build_opener(*handlers)
     data = body.encode() if body else None
-    asked = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"} if data else {})
     try:
+        asked = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"} if data else {})
         with opener.open(asked, timeout=timeout) as reply:
             reply.read(65536)
             return Answer(url, reply.status, f"answered {reply.status}")

@@ -69,7 +69,7 @@ def test_own_section_wins_over_what_is_known_of_the_server() -> None:
     assert (own.ready, own.health_url) == (("ready to roll",), "http://127.0.0.1:1/up")
 
 
-@pytest.mark.parametrize("wish", [{"ReadyPattern": "("}, {"StartTimeout": "soon"}])
+@pytest.mark.parametrize("wish", [{"ReadyPattern": "("}, {"StartTimeout": "soon"}, {"HealthURL": "/health"}])
 def test_a_bad_wish_is_named_with_its_line(wish: dict[str, str]) -> None:
     with pytest.raises(UsageError, match=r"/etc/systemd/system/x\.service:7"):
         expectation(service("/venv/bin/vllm", **wish), None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from remedy.facts.types import LogLine
 from remedy.gate.kept import Kept
 
@@ -21,7 +23,7 @@ def test_the_first_and_the_last_of_a_long_one() -> None:
     assert numbers[0] == 0 and numbers[-1] == 999
     assert sum(len(line.text) + 400 for line in kept.lines()) <= 15_000
     # One gap, between the first and the last.
-    assert sum(after != before + 1 for before, after in zip(numbers, numbers[1:], strict=False)) == 1
+    assert sum(after != before + 1 for before, after in pairwise(numbers)) == 1
 
 
 def test_a_line_without_end_is_cut() -> None:
