@@ -152,7 +152,7 @@ def partial_facts(
 
 
 def _lock_files(snapshot: Snapshot, resolutions: Sequence[Resolution]) -> tuple[str, ...]:
-    """The lock files that a library says it would wait for; one of flock(2) or fcntl(2) means nothing by being there."""
+    """The lock files that a library says it would wait for; one of flock(2) or fcntl(2) means nothing of itself."""
     said = [fact for r in resolutions for one in r.problems if one.cause == "jit-cache-locked" for fact in one.facts]
     return tuple(lock for cache in snapshot.caches for lock in cache.locks if any(lock in fact for fact in said))
 

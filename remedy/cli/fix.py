@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from remedy.change.transaction import need_root
 from remedy.change.types import Event, Outcome
 from remedy.errors import Exit, Refused, RemedyError
 from remedy.plan.types import Plan
@@ -70,14 +71,17 @@ def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool, gpu_
     plan = plan_for(seen, machine, wishes)
     cause = seen.diagnosis.root.id
     talk.plan(seen, plan)
-    if not plan.steps:
-        if cause == "healthy" or plan.impossible is None:
-            return talk.result(Outcome("nothing-to-do", Exit.DONE, cause=cause))
-        return talk.result(Outcome("refused", Exit.NOT_MENDABLE, cause=cause, reason=plan.impossible))
-    if dry_run:
+    if not plan.steps and plan.impossible is None:
+        return talk.result(Outcome("nothing-to-do", Exit.DONE, cause=cause))
+    if plan.steps and dry_run:
         return talk.result(Outcome("planned", Exit.PROBLEM, cause=cause))
     try:
-        may_begin(yes=yes, json=json)
+        if not dry_run:
+            # Before any advice as well: root may see what this user may not.
+            need_root()
+        if plan.impossible is not None:
+            return talk.result(Outcome("refused", Exit.NOT_MENDABLE, cause=cause, reason=plan.impossible))
+        confirm(yes=yes, json=json)
         outcome = apply_plan(seen, machine, plan, wishes, talk.event)
     except Refused as error:
         if not json:
@@ -91,11 +95,8 @@ def _words(error: RemedyError) -> str:
     return f"{error.message}; {error.hint}" if error.hint else error.message
 
 
-def may_begin(*, yes: bool, json: bool, ask: Callable[[str], str] = input) -> None:
-    """Raise Refused unless root said yes, on the command line or at a terminal."""
-    from remedy.change.transaction import need_root
-
-    need_root()
+def confirm(*, yes: bool, json: bool, ask: Callable[[str], str] = input) -> None:
+    """Raise Refused unless the operator said yes, on the command line or at a terminal."""
     if yes:
         return
     if json or not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from json import dumps
 
+from remedy.change.transaction import need_root
 from remedy.change.types import Hooks
-from remedy.cli.fix import Talk, may_begin
+from remedy.cli.fix import Talk, confirm
 from remedy.errors import Exit, RemedyError
 from remedy.plan.types import Plan
 
@@ -39,7 +40,8 @@ def rollback(transaction: str | None, *, yes: bool, json: bool) -> int:
     """Undo a kept change."""
     from remedy.change.recover import rollback as undo
 
-    may_begin(yes=yes, json=json)
+    need_root()
+    confirm(yes=yes, json=json)
     talk = Talk(json)
     return talk.result(undo(talk.event, transaction, hooks_for=hooks_for))
 
