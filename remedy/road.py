@@ -10,7 +10,7 @@ from remedy.value import dataclass, replace
 if TYPE_CHECKING:
     from remedy.causes.types import Diagnosis
     from remedy.facts.collect import Asked
-    from remedy.facts.run import Runner
+    from remedy.facts.run import Runner, Running
     from remedy.facts.types import LogLine, Snapshot
     from remedy.jit.types import Context, Resolution
     from remedy.unit.types import Launch, Manager, Service
@@ -95,42 +95,76 @@ def _nearest(name: str, view: View) -> str:
     return f"did you mean {' or '.join(near)}?" if near else "systemctl list-unit-files lists what is there"
 
 
-def look(unit: str, machine: Machine, *, gpu_arch: str | None = None, asked: Asked | None = None) -> Look:
-    """Everything about one unit, up to the diagnosis. Reads only. ``asked`` is as in ``collect``."""
+def look(unit: str, machine: Machine, *, gpu_arch: str | None = None) -> Look:
+    """Everything about one unit, up to the diagnosis. Reads only."""
+    return judge(machine, *gather(unit, machine, gpu_arch=gpu_arch))
+
+
+def look_here(unit: str, *, user: bool = False, gpu_arch: str | None = None) -> Look:
+    """``look`` on the machine that remedy runs on, sooner: programs answer while the rooms are loaded."""
+    here = _ask_here(unit, user, gpu_arch)
+    from remedy.causes import catalogue, engine  # noqa: F401
+    from remedy.jit import libraries
+
+    catalogue.causes()
+    libraries()
+    machine = here.machine()
+    return judge(machine, *gather(unit, machine, gpu_arch=gpu_arch, asked=here.asked))
+
+
+def resolve_here(
+    unit: str, *, user: bool = False, gpu_arch: str | None = None
+) -> tuple[Service, tuple[Resolution, ...]]:
+    """A unit of the machine that remedy runs on, and what its JIT libraries will meet; its log is not asked for."""
+    here = _ask_here(unit, user, gpu_arch, journal=False)
+    from remedy.jit import libraries, resolve_all
+
+    libraries()
+    machine = here.machine()
+    service, started, snapshot = gather(unit, machine, gpu_arch=gpu_arch, asked=here.asked)
+    return service, resolve_all(context_of(machine, service, started, snapshot))
+
+
+def gather(
+    unit: str, machine: Machine, *, gpu_arch: str | None = None, asked: Asked | None = None
+) -> tuple[Service, Launch, Snapshot]:
+    """What is there: the unit, what it starts, and the facts. ``asked`` is as in ``collect``."""
     from remedy.facts.collect import collect
     from remedy.unit.launch import launch
 
     service = load_service(unit, machine)
     started = launch(service, machine.view)
-    snapshot = collect(service, started, machine.view, machine.runner, gpu_arch=gpu_arch, asked=asked)
-    return judge(machine, service, started, snapshot)
+    return service, started, collect(service, started, machine.view, machine.runner, gpu_arch=gpu_arch, asked=asked)
 
 
-def look_here(unit: str, *, user: bool = False, gpu_arch: str | None = None) -> Look:
-    """A look at a unit of the machine that remedy runs on, sooner: programs are started before anything else."""
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """This machine while its programs answer."""
+
+    view: View
+    runner: Runner
+    user: bool
+    manager: Running
+    asked: Asked
+
+    def machine(self) -> Machine:
+        from remedy.facts.manager import live_manager
+
+        return Machine(self.view, self.runner, live_manager(self.view, self.runner, user=self.user, asked=self.manager))
+
+
+def _ask_here(unit: str, user: bool, gpu_arch: str | None, *, journal: bool = True) -> _Here:
+    """Ask everything that needs no more than a unit's name. Raises UsageError where it is no service's."""
     from remedy.facts.collect import ask
     from remedy.facts.files import Files
-    from remedy.facts.manager import live_manager, start_manager
+    from remedy.facts.manager import start_manager
     from remedy.facts.run import Programs
     from remedy.unit.names import service_name
 
-    view, runner = Files(), Programs()
-    name = service_name(unit)
+    view, runner, name = Files(), Programs(), service_name(unit)
     manager = start_manager(runner, user=user)
-    asked = ask(view, runner, name, user_manager=user, gpus_too=gpu_arch is None)
-    _load_rooms()
-    machine = Machine(view, runner, live_manager(view, runner, user=user, asked=manager))
-    return look(name, machine, gpu_arch=gpu_arch, asked=asked)
-
-
-def _load_rooms() -> None:
-    """Load what a look goes through, while programs run."""
-    from remedy.causes import catalogue, engine  # noqa: F401
-    from remedy.jit import libraries
-    from remedy.unit import launch, load  # noqa: F401
-
-    catalogue.causes()
-    libraries()
+    asked = ask(view, runner, name, user_manager=user, gpus_too=gpu_arch is None, journal_too=journal)
+    return _Here(view, runner, user, manager, asked)
 
 
 def judge(machine: Machine, service: Service, started: Launch, snapshot: Snapshot) -> Look:
@@ -168,12 +202,7 @@ def context_of(machine: Machine, service: Service, started: Launch, snapshot: Sn
 
 def after_failure(before: Look, log: tuple[LogLine, ...]) -> Diagnosis:
     """The diagnosis of a start that was watched: the machine as it is now, and that start's own lines."""
-    from remedy.facts.collect import collect
-    from remedy.unit.launch import launch
-
     # A new view: what the first look read has been changed since.
     machine = this_machine(user=before.manager.user)
-    service = load_service(before.service.name, machine)
-    started = launch(service, machine.view)
-    snapshot = replace(collect(service, started, machine.view, machine.runner), journal=log)
-    return judge(machine, service, started, snapshot).diagnosis
+    service, started, snapshot = gather(before.service.name, machine)
+    return judge(machine, service, started, replace(snapshot, journal=log)).diagnosis

@@ -6,7 +6,7 @@ import sys
 
 from remedy.causes.types import Diagnosis
 from remedy.errors import Exit, UsageError
-from remedy.road import Look, look, look_here, seen_through, tree
+from remedy.road import Look, look, look_here, resolve_here, seen_through, tree
 
 
 def diagnose(
@@ -90,9 +90,9 @@ def check(unit: str, *, gpu_arch: str | None, user: bool) -> int:
     """One line of reason where the service's toolchain can't work."""
     from remedy.show.text import plain
 
-    seen = look_here(unit, user=user, gpu_arch=gpu_arch)
-    fatal = [problem for resolution in seen.resolutions for problem in resolution.problems if problem.fatal]
+    service, resolutions = resolve_here(unit, user=user, gpu_arch=gpu_arch)
+    fatal = [problem for resolution in resolutions for problem in resolution.problems if problem.fatal]
     if not fatal:
         return Exit.DONE
-    print(f"{seen.service.name}: {plain(fatal[0].text)} ({fatal[0].cause}); remedy diagnose {seen.service.name}")
+    print(f"{service.name}: {plain(fatal[0].text)} ({fatal[0].cause}); remedy diagnose {service.name}")
     return Exit.PROBLEM

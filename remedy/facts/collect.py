@@ -66,14 +66,23 @@ class Asked:
 
     unit: str
     state: Running
-    journal: Running
+    journal: Running | None
     gpus: Running | None
 
 
-def ask(view: View, runner: Runner, unit: str, *, user_manager: bool = False, gpus_too: bool = True) -> Asked:
+def ask(
+    view: View,
+    runner: Runner,
+    unit: str,
+    *,
+    user_manager: bool = False,
+    gpus_too: bool = True,
+    journal_too: bool = True,
+) -> Asked:
     """Start the programs that need no more than a unit's name: they run while its files are read."""
     smi = gpus.start_nvidia_smi(view, runner) if gpus_too else None
-    return Asked(unit, start_state(runner, unit, user_manager), start_journal(runner, unit, user_manager), smi)
+    state = start_state(runner, unit, user_manager)
+    return Asked(unit, state, start_journal(runner, unit, user_manager) if journal_too else None, smi)
 
 
 def collect(
@@ -88,18 +97,20 @@ def collect(
     """Every fact that a diagnosis needs. Raises nothing but UsageError for a bad ``gpu_arch``.
 
     ``launch`` is None where the launch chain is not known: the unit's own environment counts then. ``asked`` is
-    what ``ask`` started earlier for this unit.
+    what ``ask`` started earlier for this unit; a journal that it left out stays empty.
     """
     given = gpus.overridden(gpu_arch) if gpu_arch else ()
     look = _Look()
     env = launch.variables() if launch else service.variables()
 
     name = service.id or service.name
+    user_manager = service.user_manager
     if asked is None:
-        asked = ask(view, runner, name, user_manager=service.user_manager, gpus_too=not given)
+        asked = ask(view, runner, name, user_manager=user_manager, gpus_too=not given)
     elif asked.unit != name:
         # The name was an alias. The GPUs are the same.
-        other = ask(view, runner, name, user_manager=service.user_manager, gpus_too=False)
+        journal = asked.journal is not None
+        other = ask(view, runner, name, user_manager=user_manager, gpus_too=False, journal_too=journal)
         asked = replace(other, gpus=asked.gpus)
 
     account = look.part("account", lambda: account_of_service(view, service), None)
@@ -178,7 +189,10 @@ def _devices(
     return look.part("gpus", read, unknown)
 
 
-def _journal(look: _Look, runner: Runner, asked: Running) -> tuple[LogLine, ...]:
+def _journal(look: _Look, runner: Runner, asked: Running | None) -> tuple[LogLine, ...]:
+    if asked is None:
+        return ()
+
     def read() -> tuple[LogLine, ...]:
         lines, missing = read_journal(runner, asked.result())
         look.lacking(missing)
