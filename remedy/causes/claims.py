@@ -54,7 +54,9 @@ def _with_foresight(case: Case, cause: Cause, claim: Claim | None) -> Claim | No
     libraries = tuple(dict.fromkeys(item.library for item in fatal))
     if claim is not None:
         joined = _joined(claim, evidence, Weight.DECISIVE)
-        return replace(joined, libraries=tuple(dict.fromkeys((*libraries, *claim.libraries))))
+        # What jit/ says speaks of this machine, the claim's own words of any.
+        every = tuple(dict.fromkeys((*libraries, *claim.libraries)))
+        return replace(joined, summary=fatal[0].problem.text, libraries=every)
     # An ambiguous line of a failed build is now explained.
     explains = case.hits(*EMPTY_ARCHS, *BUILD_FAILED)
     weight = Weight.DECISIVE if explains else Weight.NOTED

@@ -114,7 +114,18 @@ def _is_up(case: Case, found: list[Found]) -> bool:
     failing = [claim for _, claim in found if claim.weight is Weight.DECISIVE and claim.last_line > 0]
     if case.ready is not None:
         return case.came_up and all(claim.last_line < case.ready.number for claim in failing)
-    return case.state is not None and not failing
+    return case.state is not None and not failing and not _may_be_starting(case)
+
+
+# Seconds after which a service that is active and never said that it is ready is taken to be so.
+_LONG_START: Final = 1800.0
+
+
+def _may_be_starting(case: Case) -> bool:
+    """Whether the service is active only in systemd's eyes: weights are loading, and a library will fail after them."""
+    doomed = any(one.problem.fatal for one in case.problems)
+    since = case.state.active_for if case.state else None
+    return doomed and since is not None and since < _LONG_START
 
 
 def _without_root(case: Case, found: list[Found]) -> Diagnosis:

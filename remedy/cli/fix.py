@@ -14,8 +14,6 @@ from remedy.road import Look, look, this_machine
 from remedy.show.text import width
 from remedy.value import dataclass
 
-ASK = "Apply this plan and restart the service? [y/N] "
-
 
 @dataclass(frozen=True, slots=True)
 class Talk:
@@ -81,7 +79,7 @@ def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool, gpu_
             need_root()
         if plan.impossible is not None:
             return talk.result(Outcome("refused", Exit.NOT_MENDABLE, cause=cause, reason=plan.impossible))
-        confirm(yes=yes, json=json)
+        confirm("Apply this plan and restart the service?", yes=yes, json=json)
         outcome = apply_plan(seen, machine, plan, wishes, talk.event)
     except Refused as error:
         if not json:
@@ -95,13 +93,13 @@ def _words(error: RemedyError) -> str:
     return f"{error.message}; {error.hint}" if error.hint else error.message
 
 
-def confirm(*, yes: bool, json: bool, ask: Callable[[str], str] = input) -> None:
+def confirm(question: str, *, yes: bool, json: bool, ask: Callable[[str], str] = input) -> None:
     """Raise Refused unless the operator said yes, on the command line or at a terminal."""
     if yes:
         return
     if json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise Refused("without a terminal nothing is asked, and nothing is changed", hint="--yes applies the plan")
-    sys.stderr.write("\n" + ASK)
+    sys.stderr.write(f"\n{question} [y/N] ")
     sys.stderr.flush()
     try:
         answer = ask("")

@@ -41,7 +41,7 @@ def rollback(transaction: str | None, *, yes: bool, json: bool) -> int:
     from remedy.change.recover import rollback as undo
 
     need_root()
-    confirm(yes=yes, json=json)
+    confirm(f"Undo {transaction or 'the latest change'}, and restart its service?", yes=yes, json=json)
     talk = Talk(json)
     return talk.result(undo(talk.event, transaction, hooks_for=hooks_for))
 

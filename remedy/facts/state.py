@@ -39,11 +39,12 @@ def read_state(view: View, answer: Result) -> tuple[UnitState | None, Missing | 
     """The unit's state from the answer of ``systemctl show``; why it is not known."""
     if not answer.ok:
         return None, Missing("state", f"systemctl: {answer.why}")
-    return parse_state(answer.text, boot_time(view)), None
+    return parse_state(answer.text, boot_time(view), uptime(view)), None
 
 
-def parse_state(text: str, boot: int) -> UnitState:
-    """``Name=value`` lines; ``boot`` is when the machine booted, in microseconds since the epoch."""
+def parse_state(text: str, boot: int, up: float = 0.0) -> UnitState:
+    """``Name=value`` lines; ``boot`` is when the machine booted, in microseconds since the epoch, ``up`` the seconds
+    since then."""
     values = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
     def number(name: str) -> int:
@@ -55,7 +56,10 @@ def parse_state(text: str, boot: int) -> UnitState:
         value = number(f"{name}TimestampMonotonic")
         return boot + value if value else 0
 
+    entered = number("ActiveEnterTimestampMonotonic") / 1e6
+    active = values.get("ActiveState") == "active" and entered > 0
     return UnitState(
+        active_for=max(0.0, up - entered) if active else None,
         active_state=values.get("ActiveState", "unknown"),
         sub_state=values.get("SubState", ""),
         result=values.get("Result", ""),
@@ -75,6 +79,12 @@ def boot_time(view: View) -> int:
     """When the machine booted, to the second, in microseconds since the epoch: proc_stat(5)."""
     found = re.search(r"^btime (\d+)$", text_of(view, "/proc/stat"), re.MULTILINE)
     return int(found[1]) * 1_000_000 if found else 0
+
+
+def uptime(view: View) -> float:
+    """Seconds since the machine booted: proc_uptime(5)."""
+    words = text_of(view, "/proc/uptime").split()
+    return float(words[0]) if words and words[0].replace(".", "", 1).isdecimal() else 0.0
 
 
 def bus_environment(user: bool) -> Mapping[str, str]:

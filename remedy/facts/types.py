@@ -160,6 +160,7 @@ class UnitState:
     """What the manager says of the unit now (systemctl show's property names, in their words).
 
     ``n_restarts`` is NRestarts; ``exec_main_status`` ExecMainStatus; times in microseconds since the epoch.
+    ``active_for`` is how many seconds ago the unit became active, None where it is not active.
     """
 
     active_state: str = "unknown"
@@ -174,6 +175,7 @@ class UnitState:
     need_daemon_reload: bool = False
     active_enter: int = 0
     inactive_enter: int = 0
+    active_for: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,10 @@ def log_text(evidence: Iterable[Evidence], columns: int) -> str:
     """Log lines with their time; a line is shown once."""
     seen: dict[str, str] = {}
     for line in evidence:
-        seen.setdefault(plain(line.text).strip(), time_of(line.source))
+        text = plain(line.text).strip()
+        # A traceback shows the source line before the message that it made.
+        if not text.startswith("raise "):
+            seen.setdefault(text, time_of(line.source))
     shown = list(seen.items())[:_SHOWN_LINES]
     if not shown:
         return ""

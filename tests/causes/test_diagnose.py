@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,6 +91,14 @@ def test_a_running_unit_is_healthy_and_the_waiting_fault_named() -> None:
         ("healthy", True, "likely"),
         ("nvcc-too-old", False, "possible"),
     ]
+
+
+def test_a_start_under_way_is_judged_by_what_awaits_it() -> None:
+    """Type=simple is active while the weights load; a service that is up for long has built what it needs."""
+    loading = replace(ACTIVE, active_for=120.0)
+    assert diagnose((), loading, TOO_OLD).root.id == "nvcc-too-old"
+    assert diagnose((), replace(ACTIVE, active_for=86400.0), TOO_OLD).root.id == "healthy"
+    assert diagnose((), loading).root.id == "healthy"
 
 
 def test_active_is_no_proof_where_it_failed_after_the_start() -> None:
