@@ -9,7 +9,7 @@ from remedy.value import dataclass, replace
 
 if TYPE_CHECKING:
     from remedy.causes.types import Diagnosis
-    from remedy.facts.collect import Asked
+    from remedy.facts.ask import Asked
     from remedy.facts.run import Runner, Running
     from remedy.facts.types import LogLine, Snapshot
     from remedy.jit.types import Context, Resolution
@@ -104,6 +104,7 @@ def look_here(unit: str, *, user: bool = False, gpu_arch: str | None = None) -> 
     """``look`` on the machine that remedy runs on, sooner: programs answer while the rooms are loaded."""
     here = _ask_here(unit, user, gpu_arch)
     from remedy.causes import catalogue, engine  # noqa: F401
+    from remedy.facts import collect  # noqa: F401
     from remedy.jit import libraries
 
     catalogue.causes()
@@ -117,6 +118,7 @@ def resolve_here(
 ) -> tuple[Service, tuple[Resolution, ...]]:
     """A unit of the machine that remedy runs on, and what its JIT libraries will meet; its log is not asked for."""
     here = _ask_here(unit, user, gpu_arch, journal=False)
+    from remedy.facts import collect  # noqa: F401
     from remedy.jit import libraries, resolve_all
 
     libraries()
@@ -155,9 +157,8 @@ class _Here:
 
 def _ask_here(unit: str, user: bool, gpu_arch: str | None, *, journal: bool = True) -> _Here:
     """Ask everything that needs no more than a unit's name. Raises UsageError where it is no service's."""
-    from remedy.facts.collect import ask
+    from remedy.facts.ask import ask, start_manager
     from remedy.facts.files import Files
-    from remedy.facts.manager import start_manager
     from remedy.facts.run import Programs
     from remedy.unit.names import service_name
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
-from remedy.causes.types import Diagnosis
 from remedy.errors import Exit, UsageError
 from remedy.road import Look, look, look_here, resolve_here, seen_through, tree
+
+if TYPE_CHECKING:
+    from remedy.causes.types import Diagnosis
 
 
 def diagnose(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from remedy.unit.types import Service
 from remedy.value import dataclass, replace
 from remedy.view import View
+
+if TYPE_CHECKING:
+    from remedy.unit.types import Service
 
 
 @dataclass(frozen=True, slots=True)

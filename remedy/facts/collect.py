@@ -8,14 +8,15 @@ from typing import TypeVar
 
 from remedy.facts import compilers, gpus, toolkits
 from remedy.facts.accounts import Account, account_of_service
+from remedy.facts.ask import Asked, ask
 from remedy.facts.caches import read_caches
 from remedy.facts.driver import read_driver
 from remedy.facts.host import read_host
 from remedy.facts.interpreter import read_interpreter
-from remedy.facts.journal import read_journal, start_journal
+from remedy.facts.journal import read_journal
 from remedy.facts.packages import installed_packages
 from remedy.facts.run import Runner, Running
-from remedy.facts.state import read_state, start_state
+from remedy.facts.state import read_state
 from remedy.facts.types import (
     Driver,
     Gpu,
@@ -58,31 +59,6 @@ class _Look:
     def lacking(self, missing: Missing | None) -> None:
         if missing is not None:
             self.missing.append(missing)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What was asked of the manager, the journal and the driver, before anything of a unit was known but its name."""
-
-    unit: str
-    state: Running
-    journal: Running | None
-    gpus: Running | None
-
-
-def ask(
-    view: View,
-    runner: Runner,
-    unit: str,
-    *,
-    user_manager: bool = False,
-    gpus_too: bool = True,
-    journal_too: bool = True,
-) -> Asked:
-    """Start the programs that need no more than a unit's name: they run while its files are read."""
-    smi = gpus.start_nvidia_smi(view, runner) if gpus_too else None
-    state = start_state(runner, unit, user_manager)
-    return Asked(unit, state, start_journal(runner, unit, user_manager) if journal_too else None, smi)
 
 
 def collect(

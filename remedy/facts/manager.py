@@ -6,16 +6,15 @@ import os
 import re
 from collections.abc import Mapping
 
+from remedy.facts.ask import start_manager
 from remedy.facts.host import architecture
 from remedy.facts.names import text_of
 from remedy.facts.run import Result, Runner, Running
-from remedy.facts.state import bus_environment
 from remedy.unit.manager import manager_from, with_configuration
 from remedy.unit.types import Manager
 from remedy.value import replace
 from remedy.view import View
 
-_TIMEOUT = 5.0
 #: uname(2)'s words in those of systemd.unit(5)'s ConditionArchitecture=.
 _ARCHITECTURES = {"x86_64": "x86-64", "aarch64": "arm64", "ppc64le": "ppc64-le"}
 
@@ -31,13 +30,6 @@ def live_manager(
     if user and owner is None:
         owner = str(os.geteuid())
     return read_manager(view, (asked or start_manager(runner, user=user)).result(), owner)
-
-
-def start_manager(runner: Runner, *, user: bool = False) -> Running:
-    """Start ``systemctl show-environment``: for callers that have other things to do meanwhile."""
-    scope = ("--user",) if user else ()
-    argv = ("systemctl", *scope, "show-environment")
-    return runner.start(argv, timeout=_TIMEOUT, env=bus_environment(user))
 
 
 def read_manager(view: View, answer: Result, owner: str | None = None) -> Manager:

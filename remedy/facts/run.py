@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import select
@@ -161,30 +160,33 @@ def _spawn(
     program: str, argv: list[str], timeout: float, env: Mapping[str, str], input: bytes | None, limit: int
 ) -> _Child:
     deadline = time.monotonic() + timeout
-    with contextlib.ExitStack() as ours:
+    ours: list[int] = []
+    try:
         out, out_child = _pipe(ours)
         err, err_child = _pipe(ours)
-        if input is None:
-            stdin = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
-        else:
-            stdin = os.memfd_create("input")
+        stdin = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC) if input is None else os.memfd_create("input")
+        ours.append(stdin)
+        if input is not None:
             os.write(stdin, input)
             os.lseek(stdin, 0, os.SEEK_SET)
-        ours.callback(os.close, stdin)
         moves = [(os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate((stdin, out_child, err_child))]
         # posix_spawn needs neither the subprocess module's import nor a copy of our memory. Python ignores SIGPIPE,
         # which children must not inherit.
         pid = os.posix_spawn(program, argv, env, file_actions=moves, setpgroup=0, setsigdef=[signal.SIGPIPE])
         return _Child(pid, os.dup(out), os.dup(err), deadline, timeout, limit)
+    finally:
+        for handle in ours:
+            os.close(handle)
 
 
-def _pipe(ours: contextlib.ExitStack) -> tuple[int, int]:
+def _pipe(ours: list[int]) -> tuple[int, int]:
     ends = os.pipe()
-    for end in ends:
-        ours.callback(os.close, end)
+    ours += ends
     # So large that a program can end while we still do other things; the system may allow less.
-    with contextlib.suppress(OSError):
+    try:  # noqa: SIM105 - contextlib's import delays every start
         fcntl.fcntl(ends[0], fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
+    except OSError:
+        pass
     return ends
 
 
@@ -245,7 +247,9 @@ class _Child:
             if time.monotonic() >= until:
                 break
             time.sleep(0.001)
-        with contextlib.suppress(ProcessLookupError):
+        from contextlib import suppress
+
+        with suppress(ProcessLookupError):
             os.killpg(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
         return None

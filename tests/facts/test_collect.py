@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from remedy.errors import UsageError
-from remedy.facts.collect import ask, collect
+from remedy.facts.ask import ask
+from remedy.facts.collect import collect
 from remedy.facts.recorded import Recording, RecordingRunner, RecordingView, ReplayRunner, ReplayView
 from remedy.facts.run import NoRunner, Result
 from remedy.facts.snapshot_file import dump, load
@@ -47,7 +48,7 @@ def machine() -> MemoryView:
 def answers() -> Answers:
     runner = Answers({})
     ask(machine(), runner, SERVICE.name)
-    smi, state, journal = runner.asked
+    state, journal, smi = runner.asked
     return Answers(
         {
             state: Result(0, b"ActiveState=failed\n"),

@@ -1,0 +1,48 @@
+"""What programs are asked before anything of a unit is known but its name: they answer while its files are read.
+
+Light to import, and imported first: the sooner a program is started, the less is waited for it.
+"""
+
+from __future__ import annotations
+
+from remedy.facts.journal import start_journal
+from remedy.facts.run import Runner, Running
+from remedy.facts.state import bus_environment, start_state
+from remedy.value import dataclass
+from remedy.view import View
+
+_TIMEOUT = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The programs that were asked about a unit: the manager, the journal, nvidia-smi; None where they were not."""
+
+    unit: str
+    state: Running
+    journal: Running | None
+    gpus: Running | None
+
+
+def start_manager(runner: Runner, *, user: bool = False) -> Running:
+    """Start ``systemctl show-environment``; ``facts.manager`` reads the answer."""
+    scope = ("--user",) if user else ()
+    argv = ("systemctl", *scope, "show-environment")
+    return runner.start(argv, timeout=_TIMEOUT, env=bus_environment(user))
+
+
+def ask(
+    view: View,
+    runner: Runner,
+    unit: str,
+    *,
+    user_manager: bool = False,
+    gpus_too: bool = True,
+    journal_too: bool = True,
+) -> Asked:
+    """Start the programs that need no more than a unit's name."""
+    state = start_state(runner, unit, user_manager)
+    journal = start_journal(runner, unit, user_manager) if journal_too else None
+    from remedy.facts.gpus import start_nvidia_smi
+
+    return Asked(unit, state, journal, start_nvidia_smi(view, runner) if gpus_too else None)
