@@ -70,6 +70,7 @@ def test_any_command_line(argv: list[str]) -> None:
         "A=" + "a" * 500000 + "\n" + 'B="${A//a/b}${A%%*b}"\n' * 50,
         "export A=1\n" * 20000,
     ],
+    ids=("growth", "loops", "recursion", "parens", "substitutions", "defaults", "ifs", "itself", "patterns", "exports"),
 )
 def test_bounded(script: str) -> None:
     start = time.monotonic()
