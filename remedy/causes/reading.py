@@ -48,6 +48,9 @@ def target(hit: Hit, case: Case) -> Reading:
     if tables.nvcc_minimum(cc) is not None and tables.nvcc_minimum(cc, suffix) is None:
         return "list"
     if cc < (7, 5):
+        least = tables.nvcc_minimum(cc)
+        if nvcc and least and nvcc < least:
+            return "old"
         return "list" if sm and sm >= (7, 5) else "new"
     if cc == (10, 1) and nvcc and nvcc >= (13, 0):
         return "list"

@@ -34,7 +34,7 @@ _ERROR_WORDS: Final = ("rror", "xception", "fatal", "FATAL", "ailed", "annot", "
 # Looks like an error and is none: progress bars, counters, summaries, compiler flags, wrappers without content.
 _NO_ERROR: Final = (
     r"^Traceback|0 errors|error_?log|log_level|-Werror|errors?=|FutureWarning|DeprecationWarning|UserWarning"
-    r"|^\s*raise |^\s*except |^\s*File \"|Scheduled restart job|^░"
+    r"|^\s*(?:raise|except|assert) |^\s*File \"|Scheduled restart job|^░"
 )
 # Lines that name a fault of the toolchain without being one; whole threads were misled by each.
 NOISE: Final = (
@@ -43,13 +43,14 @@ NOISE: Final = (
     "Failed to JIT torch c dlpack extension",
     "Set TORCHDYNAMO_VERBOSE",
     "has a minor version mismatch with",
-    "for the best DeepGEMM performance",
     "CUDA kernel errors might be asynchronously reported",
     "FutureWarning:",
     "DeprecationWarning:",
     "No CUDA runtime is found, using CUDA_HOME",
     "░",
 )
+# DeepGEMM ends this warning without a line end: the next message stands behind it.
+_UNENDED: Final = "for the best DeepGEMM performance"
 # A program that has come up says one of these; a fatal line may still follow.
 READY: Final = (
     "The server is fired up and ready to roll",
@@ -201,7 +202,7 @@ class Scanner:
         words = [word for word in self._words if word in text]
         if not words and not self._pending:
             return False
-        line = normalise(text, self._result.lines)
+        line = normalise(text.rpartition(_UNENDED)[2] if _UNENDED in text else text, self._result.lines)
         for earlier, missed in self._pending:
             self._try(missed, earlier, f"{earlier.text.rstrip()} {line.text.lstrip()}")
         self._pending = []

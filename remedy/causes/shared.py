@@ -22,7 +22,7 @@ CUDA_FLOOR: Final = Signature(
 )
 # nvcc's refusal of a target.
 UNSUPPORTED_ARCH: Final = Signature(
-    "nsupported gpu architecture", r"nsupported gpu architecture '?(?:compute|sm|lto)_(?P<arch>[\w.+-]+)'?"
+    "nsupported gpu architecture", r"nsupported gpu architecture '?(?:compute|sm|lto)_(?P<arch>[\w.+-]*)'?"
 )
 UNDEFINED_VALUE: Final = Signature(
     "is not defined for option",
@@ -36,8 +36,9 @@ NVCC_RELEASE: Final = Signature("release", r"release (?P<release>\d+\.\d+), V\d+
 # The program behind nvcc, ninja, a host compiler could not be started: the path tells which fault it is.
 SHELL_NOT_FOUND: Final = Signature(
     "nvcc",
-    r"(?:^|\bsh: (?:line )?\d+: |\bsh: )(?P<program>\S*nvcc): (?:command )?(?:not found|Permission denied|No such"
-    r"|.*未找到)",
+    # behind a line number the shell's own words follow, in whatever language
+    r"(?:^|\bsh: (?P<at>(?:[^\s:\d]{1,12} ?)?\d+(?: ?[^\s:\d]{1,8})?: )?)(?P<program>\S*nvcc): "
+    r"(?(at)\S|(?:command )?(?:not found|Permission denied|No such|.{0,20}(?:未找到|没有那个文件)))",
 )
 NVCC_MISSING: Final = (
     Signature(
@@ -45,14 +46,18 @@ NVCC_MISSING: Final = (
         r"(?:No such file or directory|Not a directory|Permission denied)[^\w/'\":$~]*:"
         r" ?['\"](?P<program>[^'\"]*nvcc)['\"]",
     ),
+    # errno is a number in every language: ENOENT, EACCES, ENOTDIR
+    Signature("nvcc", r"\[Errno (?:2|13|20)\] [^:'\"]{2,80}: ['\"](?P<program>[^'\"]*nvcc)['\"]"),
     # distutils quotes the command, and a quoted CUDA_HOME within it
     Signature("nvcc", r"(?:execute|command) [\"']?(?P<program>\S*nvcc)[\"']?(?:\"|')?(?: failed)?: No such file"),
 )
 # A program that is looked for on PATH, and is not there.
 NOT_ON_PATH: Final = any_of(
     "No such file or directory: '",
+    "[Errno 2]",
     "not found",
-    pattern=r"No such file or directory: '(?P<missing>ninja|nvcc|which|gcc|g\+\+|c\+\+|cc)'"
+    pattern=r"(?:No such file or directory|\[Errno 2\] [^:'\"]{2,80}): '(?P<missing>ninja|nvcc|which|gcc|g\+\+"
+    r"|c\+\+|cc)'"
     r"|sh: (?:line )?(?:\d+: )?(?P<missing2>ninja|nvcc|gcc|g\+\+|c\+\+|cc|python\d?): (?:command )?not found",
     weak=True,
 )
@@ -86,6 +91,7 @@ TRITON_AT_WORK: Final = (
     Signature("PTXASError", weak=True, library="triton"),
 )
 PERMISSION: Final = (
+    Signature("[Errno 13]", r"\[Errno 13\] [^:'\"/]{2,60}: ['\"](?P<path>[/~.][^'\"]*)"),
     *any_of(
         "ermission denied",
         "ermission Denied",

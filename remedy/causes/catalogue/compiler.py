@@ -72,11 +72,26 @@ def _not_found(case: Case) -> Claim | None:
 
 # --- nvcc-too-old -------------------------------------------------------------------------------------------------
 
+# Options that nvcc learned after CUDA 10.1 (CUDA Compiler Driver NVCC, and `nvcc --help` of 11.8 to 13.0). Any other
+# unknown option is the host compiler's, passed on by mistake: no nvcc would take it.
+_NEWER_OPTIONS: Final = (
+    r"generate-dependencies-with-compile|generate-nonsystem-dependencies\S*|MMD?|MP|MT|MF|dependency-output"
+    r"|forward-unknown-[\w-]+|extended-lambda|threads|t|dlink-time-opt|dlto|gen-opt-lto|lto|allow-unsupported-compiler"
+    r"|Wext-lambda-captures-this|diag-(?:suppress|error|warn)|brief-diagnostics|optimization-info|list-gpu-(?:arch|code)"
+    r"|minimal|arch-list|split-compile(?:-extended)?|relocatable-ptx|compress-(?:mode|all)|static-global-template-stub"
+    r"|device-entity-has-hidden-visibility|jump-table-density|fdevice-(?:time-trace|syntax-only)"
+    r"|device-stack-protector|Ofast-compile|Ofc|frandom-seed|jobserver"
+)
 _TOO_OLD: Final = (
     Signature(
         "NVCC version", r"NVCC version (?:should be >=|must be at least) ?(?P<needed>[\d.]+)", library="deep_gemm"
     ),
-    Signature("nvcc fatal", r"nvcc fatal\s*: (?:Unknown option|Value 'c\+\+\d\w' is not defined|'?-?-?static-global)"),
+    Signature("nvcc fatal", r"nvcc fatal\s*: Unknown option '?-{0,2}(?:" + _NEWER_OPTIONS + r")(?:[=' ]|$)"),
+    Signature(
+        "is not defined for option",
+        r"Value '(?:c\+\+\d\w' is not defined for option 'std|(?:native|all|all-major)' is not defined for option"
+        r" 'gpu-arch)",
+    ),
     Signature(
         "CUDA",
         r"(?:requires?|needs?|must be compiled with|at least) (?:CUDA|nvcc|CUDA [Tt]oolkit"

@@ -117,6 +117,11 @@ _GONE: Final = (
     ),
     Signature("GPU is lost"),
     Signature("RmInitAdapter failed"),
+    # kernel and udev: no device that this driver serves, or a module that does not fit the running kernel
+    Signature("The NVIDIA probe routine failed"),
+    Signature(
+        "modprobe", r"modprobe[^']*nvidia\S*' failed with exit code|modprobe: .*(?:nvidia.*not found|insert '?nvidia)"
+    ),
     Signature("CUDA unknown error"),
     Signature("CUDA error 999"),
     Signature("o nvidia devices detected"),

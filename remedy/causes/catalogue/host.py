@@ -18,7 +18,9 @@ _NO_COMPILER: Final = (
     Signature("No working C++ compiler found", library="inductor"),
     Signature("InvalidCxxCompiler", library="inductor"),
     Signature(
-        "cc1plus", r"cannot execute ['‘`\"]?cc1plus|cc1plus['’\"]?: (?:execvp: )?No such file|cc1plus: not found"
+        "cc1plus",
+        r"cannot execute ['‘`\"]?cc1plus|cc1plus['’\"]?: (?:execvp: )?No such file|cc1plus: not found"
+        r"|cc1plus.{1,40}execvp:",
     ),
     Signature("Failed to preprocess host compiler properties"),
     Signature("not found", r"(?:sh: (?:line )?\d+: |sh: )(?:\S*/)?" + _COMPILER + r": (?:command )?not found"),
@@ -189,7 +191,9 @@ CAUSES: Final = (
         advice="`remedy fix {unit}` puts the virtual environment's bin, where pip installs it, on the unit's PATH.",
         signatures=(
             Signature(
-                "'ninja'", r"(?:No such file or directory|Not a directory|Permission denied).{0,4}['\"]ninja['\"]"
+                "'ninja'",
+                r"(?:No such file or directory|Not a directory|Permission denied"
+                r"|\[Errno (?:2|13|20)\] [^:'\"]{2,80}:).{0,4}['\"]ninja['\"]",
             ),
             Signature("Ninja is required to load C++ extensions", library="torch"),
             Signature(

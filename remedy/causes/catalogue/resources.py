@@ -12,7 +12,7 @@ from remedy.causes.shared import BUILD_FAILED, OUT_OF_MEMORY_KILL
 _GPU_MEMORY: Final = (
     Signature("CUDA out of memory"),
     Signature("OutOfMemoryError", r"(?:torch(?:\.cuda)?\.|cuda\.)OutOfMemoryError"),
-    Signature("CUDA error: out of memory"),
+    Signature("out of memory", r"(?:CUDA|HIP)(?: runtime| driver)? (?:error|failure)[^,;]{0,40}out of memory"),
     Signature("cudaErrorMemoryAllocation"),
     Signature("CUDA_ERROR_OUT_OF_MEMORY"),
     Signature("cudaMalloc failed: out of memory"),
@@ -86,6 +86,12 @@ def _oom_killed(case: Case) -> Claim | None:
 
 _DISK: Final = (
     Signature("o space left on device"),
+    # glibc's words for ENOSPC where a service runs under another language
+    Signature("设备上没有空间"),
+    Signature("デバイスに空き領域がありません"),
+    Signature("kein Speicherplatz mehr verfügbar"),
+    Signature("No queda espacio en el dispositivo"),
+    Signature("Aucun espace disponible sur le périphérique"),
     Signature("Errno 28"),
     Signature("os error 28"),
     Signature("ENOSPC"),

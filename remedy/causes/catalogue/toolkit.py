@@ -102,7 +102,7 @@ _HEADER_MISSING: Final = (
         "nv/target",
         pattern=r":\d+:\d+: .{2,30}[:：] ?'?" + _HEADERS + r"'?(?: ?[:：]| file not found)",
     ),
-    Signature("fatal error: ", r"fatal error: '?" + _HEADERS + r"'?(?:: No such| file not found)"),
+    Signature("fatal error: ", r"fatal error: '?" + _HEADERS + r"'?(?:: [Nn]o such| file not found)"),
     Signature("cannot open source file", r"cannot open source file \"" + _HEADERS + r"\""),
     Signature("ould not find", r"[Cc]ould not find (?:the )?(?:header )?['\"]?" + _HEADERS),
     Signature(".h", _HEADERS + r"['\"]?:? (?:was )?not found"),
@@ -126,7 +126,7 @@ _LIBRARY: Final = (
     r"-l:?(?P<library>cudart\w*|cudadevrt|cuda|cublas\w*|nvrtc\w*|curand\w*|cusparse\w*|cusolver\w*"
     r"|nvJitLink\w*)(?![\w.])"
 )
-_LINKER: Final = any_of("-lcu", "-lnv", "-l:", pattern=r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)?: .*" + _LIBRARY)
+_LINKER: Final = any_of("-lcu", "-lnv", "-l:", pattern=r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)? ?: .*" + _LIBRARY)
 _NOT_LINKED: Final = Signature("-lcud", r"cannot find " + _LIBRARY)
 _STUBS: Final = Signature("stubs", r"-L\S*stubs", weak=True)
 _INCOMPATIBLE_LIBRARY: Final = Signature("skipping incompatible", r"libcud\w+\.so")
