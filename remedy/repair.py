@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from remedy.causes.types import Diagnosis
-from remedy.change.twin import Twin
 from remedy.change.types import Hooks, Outcome, Report
 from remedy.gate.types import Verdict
 from remedy.gate.watch import Watch
-from remedy.jit.types import Resolution
 from remedy.plan.types import EditFile, Plan
+from remedy.proof import prover
 from remedy.road import Look, Machine, after_failure
 from remedy.unit.types import EditStyle, FileEdit, Launch, Service
 from remedy.value import dataclass
@@ -102,67 +99,3 @@ def planned(seen: Look, plan: Plan) -> tuple[Service, Launch]:
         return seen.service, seen.launch
     service = effective(seen.service.name, seen.view, edits, seen.manager)
     return service, launch(service, Overlaid(seen.view, {edit.path: edit.after for edit in edits}))
-
-
-def prover(
-    seen: Look, plan: Plan, service: Service, launch: Launch
-) -> Callable[[Callable[[str], None]], str | None] | None:
-    """The proof in the twin, None where no library that compiles here has a probe."""
-    sources = probes(seen.resolutions)
-    if not sources or launch.interpreter is None:
-        return None
-    interpreter = launch.interpreter
-
-    def prove(tell: Callable[[str], None]) -> str | None:
-        from remedy.change.twin import Probed
-        from remedy.change.twin import prove as run
-
-        def report(result: Probed) -> None:
-            tell(f"{result.library}: {'built and loaded' if result.ok else 'failed'} in {result.seconds:.1f} s")
-
-        from remedy.unit.specifiers import Subject
-
-        subject = Subject(service.name, service.fragment or "", seen.manager, seen.view)
-        twin = Twin(service, interpreter, launch.variables(), subject.expand, sources)
-        proof = run(twin, report)
-        if proof.ok:
-            return disagreement(plan, proof.results)
-        failed = next((result for result in proof.results if not result.ok), None)
-        return f"{failed.library}: {telling_line(failed.error)}" if failed else proof.why
-
-    return prove
-
-
-def disagreement(plan: Plan, results: tuple[object, ...]) -> str | None:
-    """Where a library took another toolkit than the planned one: the library is right, and the plan is not."""
-    from remedy.change.twin import Probed
-
-    for result in results:
-        if isinstance(result, Probed) and plan.toolkit and result.toolkit and result.toolkit != plan.toolkit:
-            return f"{result.library} takes {result.toolkit}, not {plan.toolkit}"
-    return None
-
-
-def probes(resolutions: tuple[Resolution, ...]) -> Mapping[str, str]:
-    """The probe of every library that compiles with a toolkit here, by the library's name."""
-    from importlib import resources
-
-    found = {}
-    folder = resources.files("remedy.jit").joinpath("probes")
-    for resolution in resolutions:
-        source = folder.joinpath(f"{resolution.library.replace('-', '_')}.py")
-        if resolution.requires.components and source.is_file():
-            found[resolution.library] = source.read_text("utf-8")
-    return found
-
-
-def telling_line(text: str) -> str:
-    """The line of a failed build that says why: the cause's own evidence, else the last line."""
-    from remedy.causes.engine import explain
-
-    root = explain(text.splitlines()).root
-    lines = [evidence.text for evidence in root.evidence if evidence.kind == "log"]
-    if root.id != "unknown" and lines:
-        return f"{lines[0].strip()} ({root.id})"
-    said = [line.strip() for line in text.splitlines() if line.strip()]
-    return said[-1] if said else "no word of why"

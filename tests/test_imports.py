@@ -16,13 +16,16 @@ PACKAGE = PROJECT / "remedy"
 ROOMS = ("unit", "facts", "jit", "causes", "plan", "gate", "change")
 TOOLS = ("errors", "value", "view", "listing", "pattern")
 #: What leads through the rooms, shows what they say, or takes what people type.
-ABOVE = ("show", "road", "repair", "worker", "cli", "__main__")
+ABOVE = ("show", "road", "proof", "repair", "worker", "cli", "__main__")
 PURE = ("unit", "jit", "causes", "plan")
 #: Modules that reach for files, processes, clocks, the network or a bus.
 EFFECTS = frozenset(
-    "os pathlib io subprocess shutil tempfile glob time socket select selectors signal fcntl asyncio threading "
-    "multiprocessing urllib http logging pystemd systemd".split()
-)
+    {
+        "os", "pathlib", "io", "subprocess", "shutil", "tempfile", "glob", "time", "socket", "select", "selectors",
+        "signal", "fcntl", "asyncio", "threading", "multiprocessing", "urllib", "http", "logging", "pystemd",
+        "systemd",
+    }
+)  # fmt: skip
 #: Run by the service's own interpreter in the twin, never imported.
 PROBES = PACKAGE / "jit/probes"
 

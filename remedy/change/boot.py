@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from remedy.change.files import sync_folder, write_new
@@ -40,12 +39,11 @@ _ETC = Path("/etc/systemd/system")
 _LIBRARIES = (Path("/usr/local/lib/systemd/system"), Path("/usr/lib/systemd/system"))
 
 
-@contextlib.contextmanager
-def open_transaction(state_dir: Path, ledger: Ledger, etc: Path | None = None) -> Iterator[None]:
-    """While a transaction is open: the mark that the unit looks for, and the unit. Both stay where the work breaks off.
+def prepare(state_dir: Path, ledger: Ledger, etc: Path | None = None) -> None:
+    """Before a transaction touches anything: leave the mark that the unit looks for, and the unit. Raises OSError.
 
     The ledger is the truth; the mark spares every other boot the start of an interpreter, and names the paths that go
-    with it. Raises OSError.
+    with it.
     """
     if etc is None and state_dir == STATE_DIR:
         etc = _ETC
@@ -54,20 +52,19 @@ def open_transaction(state_dir: Path, ledger: Ledger, etc: Path | None = None) -
     _replace(mark, "\n".join((ledger.id, *map(str, placed))) + "\n")
     if etc and placed:
         _place(etc, placed)
-    yield
-    clear(state_dir)
 
 
 def clear(state_dir: Path) -> None:
-    """Remove what was placed, and the mark that names it last. To be called while no transaction is open."""
+    """After its end: remove what was placed, and the mark that names it last. What can't be removed does no harm."""
     mark = state_dir / "unfinished"
-    for path in _placed(mark):
-        path.unlink(missing_ok=True)
-        # The folder of links, where nobody else wants anything of basic.target.
-        with contextlib.suppress(OSError):
-            path.parent.rmdir()
-    mark.unlink(missing_ok=True)
-    sync_folder(state_dir)
+    with contextlib.suppress(OSError):
+        for path in _placed(mark):
+            path.unlink(missing_ok=True)
+            # The folder of links, where nobody else wants anything of basic.target.
+            with contextlib.suppress(OSError):
+                path.parent.rmdir()
+        mark.unlink(missing_ok=True)
+        sync_folder(state_dir)
 
 
 def _placed(mark: Path) -> tuple[Path, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 from pathlib import Path
@@ -20,8 +21,11 @@ class Lock:
         self._fd = -1
 
     def __enter__(self) -> Lock:
-        private_folder(self._path.parent)
-        self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            private_folder(self._path.parent)
+            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Refused(f"{self._path}: {error.strerror}", hint="nothing is begun without the lock") from error
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -35,12 +39,15 @@ class Lock:
 
     def note(self, purpose: str) -> None:
         """Say what the holder is doing now."""
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, f"pid {os.getpid()}, {purpose}\n".encode(), 0)
+        # The lock holds without its text, which a full disk does not take.
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, f"pid {os.getpid()}, {purpose}\n".encode(), 0)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # The file stays: removing it would let two processes hold locks on two files of one name.
-        os.ftruncate(self._fd, 0)
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._fd, 0)
         os.close(self._fd)

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from remedy.change.boot import clear, open_transaction
+from remedy.change import boot
 from remedy.change.history import state_of, unfinished
 from remedy.change.ledger import STATE_DIR, Ledger, folders, read_entries
 from remedy.change.lock import Lock
@@ -24,20 +24,24 @@ HooksFor = Callable[[Plan], Hooks | None]
 def recover(report: Report, *, hooks_for: HooksFor | None = None, state_dir: Path = STATE_DIR) -> tuple[Outcome, ...]:
     """Finish or undo every unfinished transaction, the newest first; empty where there was none.
 
-    A change whose service was found healthy is finished, any other is undone. A rollback that was incomplete is tried
-    again where it is the latest transaction. ``hooks_for`` gives the watch for the old service's start.
+    A change whose service was found healthy is finished, any other is undone. What the latest transaction could not put
+    back or clean up is tried again. ``hooks_for`` gives the watch for the old service's start.
     """
     need_root()
     with Lock(state_dir, "remedy recover"):
         _clear_not_begun(state_dir)
         waiting = list(unfinished(state_dir))
-        latest = folders(state_dir)[-1:]
-        if latest and state_of(read_entries(latest[0])) == "rollback-incomplete":
-            waiting.append(latest[0])
+        waiting += [folder for folder in folders(state_dir)[-1:] if _left(folder)]
         outcomes = tuple(_recover(folder, report, hooks_for, state_dir) for folder in reversed(waiting))
         if not unfinished(state_dir):
-            clear(state_dir)
+            boot.clear(state_dir)
         return outcomes
+
+
+def _left(folder: Path) -> bool:
+    """Whether a transaction ended with something that could not be put back, or not be cleaned up."""
+    entries = read_entries(folder).entries
+    return bool(entries) and isinstance(entries[-1], End) and bool(entries[-1].left)
 
 
 def _clear_not_begun(state_dir: Path) -> None:
@@ -54,15 +58,17 @@ def _recover(folder: Path, report: Report, hooks_for: HooksFor | None, state_dir
         words = f"{error.message}; {error.hint}" if error.hint else error.message
         return Outcome("rollback-incomplete", Exit.ROLLBACK_INCOMPLETE, folder.name, reason=words, left=(words,))
     phases = [entry for entry in ledger.entries if isinstance(entry, Phase)]
-    with open_transaction(state_dir, ledger):
-        if phases and phases[-1].name == "healthy":
-            site = Site(folder, ledger.id, lambda text, _percent: report(Event("step", text)))
-            left = finish(ledger, site)
-            return Outcome("healthy", Exit.DONE, ledger.id, ledger.begin.cause, "the change was finished", None, left)
-        return _undo(ledger, report, hooks_for, "the change was interrupted")
+    if phases and phases[-1].name == "healthy":
+        site = Site(folder, ledger.id, lambda text, _percent: report(Event("step", text)))
+        left = finish(ledger, site)
+        return Outcome("healthy", Exit.DONE, ledger.id, ledger.begin.cause, "the change was finished", None, left)
+    return _undo(ledger, report, hooks_for, "the change was interrupted", state_dir)
 
 
-def _undo(ledger: Ledger, report: Report, hooks_for: HooksFor | None, why: str) -> Outcome:
+def _undo(ledger: Ledger, report: Report, hooks_for: HooksFor | None, why: str, state_dir: Path) -> Outcome:
+    # On a full disk the way back goes on without it.
+    with contextlib.suppress(OSError):
+        boot.prepare(state_dir, ledger)
     hooks = None
     if hooks_for is not None:
         # Without a watch the old service is started all the same.
@@ -72,6 +78,7 @@ def _undo(ledger: Ledger, report: Report, hooks_for: HooksFor | None, why: str) 
     name: End = End("rollback-incomplete" if left else "rolled-back", why, left)
     with contextlib.suppress(OSError):
         ledger.close(name)
+        boot.clear(state_dir)
     code = Exit.ROLLBACK_INCOMPLETE if left else Exit.DONE
     return Outcome(name.outcome, code, ledger.id, ledger.begin.cause, why, None, left)
 
@@ -99,8 +106,7 @@ def rollback(
         changed = conflicts(ledger)
         if changed:
             raise Refused("; ".join(changed), hint="nothing was touched; undo the other change first, or edit by hand")
-        with open_transaction(state_dir, ledger):
-            return _undo(ledger, report, hooks_for, "asked for")
+        return _undo(ledger, report, hooks_for, "asked for", state_dir)
 
 
 def _chosen(kept: list[Path], name: str | None, state_dir: Path) -> Path | None:

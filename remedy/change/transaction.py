@@ -7,8 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from remedy.change import evidence, service, steps
-from remedy.change.boot import open_transaction
+from remedy.change import boot, evidence, service, steps
 from remedy.change.history import refuse_unfinished
 from remedy.change.interrupts import Interrupted, Interrupts
 from remedy.change.ledger import STATE_DIR, Ledger
@@ -48,15 +47,19 @@ def apply(
         change = _Change(ledger, hooks, report, interrupts)
         try:
             change.check()
+            boot.prepare(state_dir, ledger)
         except BaseException as error:
             shutil.rmtree(ledger.folder, ignore_errors=True)
+            boot.clear(state_dir)
             if isinstance(error, Interrupted):
                 return Outcome("interrupted", Exit.INTERRUPTED, cause=plan.cause, reason=f"{error} before any change")
             if isinstance(error, (OSError, RemedyError)) and not isinstance(error, Refused):
                 raise Refused(f"nothing was touched: {error}", hint=getattr(error, "hint", None)) from error
             raise
-        with open_transaction(state_dir, ledger):
-            return change.run()
+        outcome = change.run()
+        if ledger.end is not None:
+            boot.clear(state_dir)
+        return outcome
 
 
 def need_root() -> None:
@@ -176,7 +179,10 @@ class _Change:
 
     def _keep(self, verdict: Verdict | None) -> Outcome:
         """From here on the change is only ever finished."""
-        self._ledger.append(Phase("healthy", verdict.reason if verdict else ""))
+        try:
+            self._ledger.append(Phase("healthy", verdict.reason if verdict else ""))
+        except OSError as error:
+            return self._back("rolled-back", Exit.ROLLED_BACK, f"the ledger can't be written: {error}")
         left = finish(self._ledger, self._site)
         reason = verdict.reason if verdict else ""
         return Outcome("healthy", Exit.DONE, self._ledger.id, self._plan.cause, reason, verdict, left)
@@ -211,5 +217,7 @@ def finish(ledger: Ledger, site: Site) -> tuple[str, ...]:
             left += steps.keep(ledger.plan.steps[number], before, site)
         except (RemedyError, OSError) as error:
             left.append(f"{describe(ledger.plan.steps[number])}: what was kept of before could not be removed: {error}")
-    ledger.close(End("healthy", "", tuple(left)))
+    # Where this can't be written, recover writes it: what comes after the phase is only cleaning up.
+    with contextlib.suppress(OSError):
+        ledger.close(End("healthy", "", tuple(left)))
     return tuple(left)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -25,19 +26,36 @@ def writable(folder: str) -> None:
     os.unlink(path)
 
 
-def run(name: str, source: str, work: str) -> dict[str, object]:
-    """One probe: ``probe(work)`` of its source returns what the library sees, or raises."""
+def run(name: str, source: str, work: str, arguments: dict[str, Any]) -> dict[str, object]:
+    """One probe: ``probe(work, …)`` of its source returns what the library sees, or raises."""
     begin = time.monotonic()
     result: dict[str, object] = {"library": name, "ok": False}
     try:
         space: dict[str, Any] = {"__name__": "remedy_probe"}
         exec(compile(source, "probe of " + name, "exec"), space)
-        result.update(space["probe"](work))
+        result.update(space["probe"](work, **arguments))
         result["ok"] = True
-    except BaseException as error:
+    except Exception as error:
         result["error"] = "".join(traceback.format_exception(type(error), error, error.__traceback__))[-200000:]
     result["seconds"] = round(time.monotonic() - begin, 3)
     return result
+
+
+def prepare(base: str, orders: dict[str, Any]) -> None:
+    """The environment that the libraries read at import: a proof must not touch the service's real caches."""
+    if not orders["real"]:
+        os.environ["FLASHINFER_WORKSPACE_BASE"] = base
+        os.environ["TVM_FFI_CACHE_DIR"] = base
+        os.environ["TORCH_EXTENSIONS_DIR"] = base
+        os.environ["TRITON_CACHE_DIR"] = os.path.join(base, "triton")
+    wanted = os.environ.get("MAX_JOBS", "")
+    jobs = orders["jobs"]
+    os.environ["MAX_JOBS"] = str(min(int(wanted), jobs) if wanted.isdigit() and wanted != "0" else jobs)
+
+
+def stopped(_number: int, _frame: object) -> None:
+    """The time is over: leave, and clean up on the way."""
+    raise SystemExit(143)
 
 
 def main(text: str) -> None:
@@ -45,24 +63,21 @@ def main(text: str) -> None:
     orders = json.loads(text)
     answers = os.fdopen(os.dup(1), "w", 1)
     os.dup2(2, 1)
+    signal.signal(signal.SIGTERM, stopped)
     base = tempfile.mkdtemp(prefix="remedy-proof-")
-    # The libraries read these at import: the proof must not touch the service's real caches.
-    os.environ["FLASHINFER_WORKSPACE_BASE"] = base
-    os.environ["TVM_FFI_CACHE_DIR"] = base
-    os.environ["TORCH_EXTENSIONS_DIR"] = base
-    os.environ["TRITON_CACHE_DIR"] = os.path.join(base, "triton")
-    os.environ.setdefault("MAX_JOBS", "2")
     try:
+        prepare(base, orders)
         for folder in orders["caches"]:
             try:
                 writable(folder)
             except OSError as error:
-                answers.write(json.dumps({"library": "cache", "ok": False, "error": str(error)}) + "\n")
+                words = "the service's user can't write " + folder + ": " + str(error)
+                answers.write(json.dumps({"library": "cache", "ok": False, "error": words}) + "\n")
         for name, source in orders["probes"].items():
             answers.write(json.dumps({"library": name, "begin": True}) + "\n")
             work = os.path.join(base, name)
             os.makedirs(work, exist_ok=True)
-            answers.write(json.dumps(run(name, source, work)) + "\n")
+            answers.write(json.dumps(run(name, source, work, orders["arguments"].get(name, {}))) + "\n")
     finally:
         shutil.rmtree(base, ignore_errors=True)
     sys.stdout.flush()

@@ -63,7 +63,7 @@ def rows(machine: Machine, series: Series) -> Iterator[dict[str, Any]]:
         raise RuntimeError(error)
 
 
-def power_cuts(machine: Machine, point: int, call: str) -> Cut:
+def power_cut(machine: Machine, point: int, call: str) -> Cut:
     """Stop a change at one call, cut the power, boot the same disk, and compare."""
     old = json.loads(machine.exec([*MATRIX, "working"]).stdout)
     machine.exec("systemctl enable demo demo-child")

@@ -1,0 +1,96 @@
+"""What is tried in the twin before the service is touched: the proof of a plan."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+
+from remedy.change.twin import Probed, Proof, Twin
+from remedy.jit.types import Resolution
+from remedy.plan.types import Plan
+from remedy.road import Look
+from remedy.unit.types import Launch, Service
+
+Tell = Callable[[str], None]
+Try = Callable[[Tell], str | None]
+
+
+def prover(seen: Look, plan: Plan, service: Service, launch: Launch) -> Try | None:
+    """The proof in the twin, None where no library that compiles here has a probe."""
+    sources = probes(seen.resolutions)
+    if not sources or launch.interpreter is None:
+        return None
+    interpreter = launch.interpreter
+
+    def prove(tell: Tell) -> str | None:
+        from remedy.change.twin import prove as run
+
+        def report(result: Probed) -> None:
+            tell(f"{result.library}: {'built and loaded' if result.ok else 'failed'} in {result.seconds:.1f} s")
+
+        caches = cache_folders(seen, launch, sources)
+        twin = Twin(service, interpreter, launch.variables(), _expand(seen, service), sources, caches)
+        proof = run(twin, report)
+        return why_not(proof) or disagreement(plan, proof.results)
+
+    return prove
+
+
+def why_not(proof: Proof) -> str | None:
+    """Why a proof failed, with the line that says so; None where it did not."""
+    failed = next((result for result in proof.results if not result.ok), None)
+    return f"{failed.library}: {telling_line(failed.error)}" if failed else proof.why
+
+
+def disagreement(plan: Plan, results: Iterable[Probed]) -> str | None:
+    """Where a library took another toolkit than the planned one: the library is right, and the plan is not."""
+    for result in results:
+        taken = result.toolkit
+        if plan.toolkit and taken and os.path.realpath(taken) != os.path.realpath(plan.toolkit):
+            return f"{result.library} takes {taken}, not {plan.toolkit}"
+    return None
+
+
+def cache_folders(seen: Look, launch: Launch, libraries: Iterable[str]) -> tuple[str, ...]:
+    """Where these libraries would keep what they build under the planned environment."""
+    from remedy.jit import resolve_all
+    from remedy.value import replace
+
+    wanted = frozenset(libraries)
+    planned = resolve_all(replace(seen.context, env=launch.variables()))
+    return tuple(one.cache for one in planned if one.cache and one.library in wanted)
+
+
+def probes(resolutions: tuple[Resolution, ...]) -> Mapping[str, str]:
+    """The probe of every library that compiles with a toolkit here, by the library's name."""
+    found = {}
+    for resolution in resolutions:
+        source = _source(resolution.library.replace("-", "_"))
+        if resolution.requires.components and source:
+            found[resolution.library] = source
+    return found
+
+
+def _source(name: str) -> str | None:
+    from importlib import resources
+
+    file = resources.files("remedy.jit").joinpath("probes").joinpath(f"{name}.py")
+    return file.read_text("utf-8") if file.is_file() else None
+
+
+def telling_line(text: str) -> str:
+    """The line of a failed build that says why: the cause's own evidence, else the last line."""
+    from remedy.causes.engine import explain
+
+    root = explain(text.splitlines()).root
+    lines = [evidence.text for evidence in root.evidence if evidence.kind == "log"]
+    if root.id != "unknown" and lines:
+        return f"{lines[0].strip()} ({root.id})"
+    said = [line.strip() for line in text.splitlines() if line.strip()]
+    return said[-1] if said else "no word of why"
+
+
+def _expand(seen: Look, service: Service) -> Callable[[str], str]:
+    from remedy.unit.specifiers import Subject
+
+    return Subject(service.name, service.fragment or "", seen.manager, seen.view).expand
