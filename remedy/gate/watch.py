@@ -194,8 +194,13 @@ class Watch:
             return self._failure(f"the service ended (Result: {state.result}) and systemd restarts it", "restart")
         if anew:
             return self._verdict("undecided", "someone else started the service anew", "state")
-        if state.active_state in ("failed", "inactive") and (self._jobs_done > 1 or self.bus.job_type() == "stop"):
-            return self._verdict("undecided", "someone stopped the service", "state")
+        if state.active_state in ("failed", "inactive"):
+            job = self.bus.job_type()
+            if self._jobs_done > 1 or job == "stop":
+                return self._verdict("undecided", "someone stopped the service", "state")
+            if self._jobs_done and job:
+                # Between the two halves of someone's restart: the new invocation will tell.
+                return None
         if state.active_state == "failed":
             return self._failure(_failed(state), "state")
         if state.active_state == "inactive":

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,9 @@ DOCS = PROJECT / "docs"
 BLOCK = re.compile(r"^```python\n# (\S+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def python(*argv: str, cwd: Path = PROJECT, **env: str) -> subprocess.CompletedProcess[str]:
+def python(*argv: str, cwd: Path = PROJECT, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *argv], cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=120
+        [sys.executable, *argv], cwd=cwd, env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=120
     )
 
 
@@ -47,7 +48,7 @@ def test_a_worked_example_passes_its_own_tests(tree: Path, name: str) -> None:
     for path, text in blocks:
         assert not (tree / path).exists(), "an example must not bear a real module's name"
         (tree / path).write_text(f'"""Example."""\n{text}' if path.startswith("tests") else text)
-    done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", blocks[1][0], cwd=tree, PYTHONPATH=str(tree))
+    done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", blocks[1][0], cwd=tree, env={"PYTHONPATH": str(tree)})
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"^[34] passed", done.stdout, re.MULTILINE), done.stdout
     ruff = python(
@@ -59,7 +60,7 @@ def test_a_worked_example_passes_its_own_tests(tree: Path, name: str) -> None:
 def test_the_example_of_a_cause_has_a_page(tree: Path) -> None:
     path, text = BLOCK.findall((DOCS / "adding-a-cause.md").read_text())[0]
     (tree / path).write_text(text)
-    done = python("-m", "remedy", "explain", "locked-memory-limit", cwd=tree, PYTHONPATH=str(tree))
+    done = python("-m", "remedy", "explain", "locked-memory-limit", cwd=tree, env={"PYTHONPATH": str(tree)})
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "locked-memory-limit"), done.stderr
 
 
@@ -77,7 +78,7 @@ def test_man_reads_the_manual_without_a_warning() -> None:
 @pytest.mark.parametrize("words", ["remedy dia", "remedy explain nvcc-too-o"])
 def test_the_shell_is_answered(words: str) -> None:
     asked = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" ")), "_REMEDY_COMPLETE": "complete_bash"}
-    done = python("-m", "remedy", **asked)
+    done = python("-m", "remedy", env=asked)
     assert done.stdout.strip() == {"d": "diagnose", "e": "nvcc-too-old"}[words.split()[1][0]]
 
 
