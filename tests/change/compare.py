@@ -20,3 +20,8 @@ def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
 def changed(before: Any, after: Any, but: tuple[str, ...] = ()) -> list[str]:
     """The differences of two states, without places that start with one of ``but``."""
     return [line for line in differences(before, after) if not line.startswith(but)]
+
+
+def timeless(state: dict[str, Any]) -> dict[str, Any]:
+    """A state without the times of files."""
+    return {**state, "files": {path: row[:-1] for path, row in state["files"].items()}}

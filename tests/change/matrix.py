@@ -3,7 +3,8 @@
     python -m tests.change.matrix count [packages=no]            the calls of one whole change, one a line
     python -m tests.change.matrix count-recovery [packages=no]   those of the recovery of a change that was all done
     python -m tests.change.matrix run KIND POINT,POINT,… [packages=no]
-    python -m tests.change.matrix working | look                 set the scene and print its state; print the state
+    python -m tests.change.matrix working | kept                 the state before a change, and after one that is kept
+    python -m tests.change.matrix look                           the state now
 
 ``run`` prints a line of JSON for each point: the state found after ``recover`` is ``old``, ``new`` or ``mixture``.
 Kinds: ``kill`` before a call, ``half`` way through a write, ``again``: kill the recovery at one of its calls,
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.change import scene
-from tests.change.compare import changed
+from tests.change.compare import changed, timeless
 
 SHIM = "/var/tmp/fault.so"
 SOURCE = Path(__file__).with_name("fault.c")
@@ -64,11 +65,6 @@ def settled() -> dict[str, Any]:
     return dict(state)
 
 
-def timeless(state: dict[str, Any]) -> dict[str, Any]:
-    """A state without the times of files."""
-    return {**state, "files": {path: row[:-1] for path, row in state["files"].items()}}
-
-
 def reset(old: dict[str, Any]) -> None:
     """From a kept change back to the old state, the cache with it."""
     play("rollback")
@@ -104,6 +100,9 @@ def main(command: str, *words: str) -> None:
     match command:
         case "working":
             print(json.dumps(old))
+        case "kept":
+            calls_of("apply", *words)
+            print(json.dumps(settled()))
         case "count":
             print("\n".join(calls_of("apply", *words)))
         case "count-recovery":

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.change.compare import changed
+from tests.change.compare import changed, timeless
 from tests.lab.machine import Machine
 
 MATRIX = ("/opt/remedy-venv/bin/python", "-m", "tests.change.matrix")
@@ -36,10 +36,11 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A power cut at one call, and what differed after the next boot."""
+    """A power cut at one call, and which state stood there after the next boot."""
 
     point: int
     call: str
+    state: str
     differences: tuple[str, ...]
 
 
@@ -63,18 +64,26 @@ def rows(machine: Machine, series: Series) -> Iterator[dict[str, Any]]:
         raise RuntimeError(error)
 
 
-def power_cut(machine: Machine, point: int, call: str) -> Cut:
-    """Stop a change at one call, cut the power, boot the same disk, and compare."""
+def kept(machine: Machine) -> dict[str, Any]:
+    """The state after a change that is kept."""
+    state: dict[str, Any] = json.loads(machine.exec([*MATRIX, "kept"]).stdout)
+    return state
+
+
+def power_cut(machine: Machine, point: int, call: str, new: dict[str, Any]) -> Cut:
+    """Stop a change at one call, cut the power, boot the same disk, and compare with the old state and the new."""
     old = json.loads(machine.exec([*MATRIX, "working"]).stdout)
     machine.exec("systemctl enable demo demo-child")
-    machine.start(
-        [*SCENE, "apply"], env={"LD_PRELOAD": "/var/tmp/fault.so", "FAULT_AT": str(point), "FAULT_KIND": "stop"}
-    )
+    fault = {"FAULT_AT": str(point), "FAULT_KIND": "stop", "PYTHONDONTWRITEBYTECODE": "1"}
+    process = machine.start([*SCENE, "apply"], env={"LD_PRELOAD": "/var/tmp/fault.so", **fault})
     stopped = "ps -eo stat,args | grep '^T.*tests.change.scene apply'"
-    deadline = time.monotonic() + 60
-    while machine.exec(stopped, check=False).returncode != 0 and time.monotonic() < deadline:
+    while process.poll() is None and machine.exec(stopped, check=False).returncode != 0:
         time.sleep(0.1)
     machine.kill()
     machine.boot()
-    new = json.loads(machine.exec([*MATRIX, "look"]).stdout)
-    return Cut(point, call, tuple(changed(old, new, but=("/files//etc/systemd/system/multi-user.target.wants",))))
+    now = json.loads(machine.exec([*MATRIX, "look"]).stdout)
+    enabled = ("/files//etc/systemd/system/multi-user.target.wants",)
+    if not changed(timeless(new), timeless(now), but=enabled):
+        return Cut(point, call, "new", ())
+    differences = changed(old, now, but=enabled)
+    return Cut(point, call, "mixture" if differences else "old", tuple(differences))

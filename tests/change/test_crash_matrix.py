@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from tests.change.matrix_host import Series, count, power_cut, rows
+from tests.change.matrix_host import Series, count, kept, power_cut, rows
 from tests.lab.layers import Root
 from tests.lab.machine import Machine
 
@@ -45,4 +45,4 @@ def test_a_power_cut_leaves_old_or_new(lab_root: Root, machine: Machine) -> None
     points = list(enumerate(count(machine, ()), 1))
     point, call = points[len(points) * 2 // 3]
     with Machine(lab_root) as other:
-        assert power_cut(other, point, call).differences == ()
+        assert power_cut(other, point, call, kept(machine)).differences == ()
