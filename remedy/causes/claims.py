@@ -14,10 +14,18 @@ def combined(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:
     said = _said_by_systemd(case, cause)
     if said:
         claim = _joined(claim, said, Weight.DECISIVE)
-    claim = _with_foresight(case, cause, claim)
+    claim = _with_foresight(case, cause, claim or _by_facts(case, cause))
     if claim is not None and cause.consequence:
         return replace(claim, weight=min(claim.weight, Weight.NOTED))
     return claim
+
+
+def _by_facts(case: Case, cause: Cause) -> Claim | None:
+    """What facts show where there is nothing else, neither a log nor a unit: with a log, the log has the first word."""
+    if cause.known_by is None or case.lines or case.state is not None or case.resolved:
+        return None
+    text = cause.known_by(case.facts)
+    return Claim(Weight.NOTED, "possible", (case.fact(text),)) if text else None
 
 
 def _joined(claim: Claim | None, facts: tuple[Evidence, ...], weight: Weight) -> Claim:

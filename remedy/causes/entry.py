@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Literal
 
-from remedy.causes.types import Certainty, Evidence
+from remedy.causes.types import Certainty, Evidence, PartialFacts
 from remedy.value import dataclass, field
 
 if TYPE_CHECKING:
@@ -106,8 +106,9 @@ class Cause:
     ``results`` the unit's Result= values, ``faults`` the kinds of unit/'s faults, ``load_states`` the LoadState=
     values that name it by themselves. ``observable`` causes are those that jit/ would foresee while they last;
     a ``consequence`` never weighs more than NOTED, for whatever else is there explains more; one that holds
-    ``although_up`` is no less the answer to a pasted log in which the service came up in the end. ``mend`` is the kind
-    of mend that plan/ makes for it, None where ``handling`` is not mend.
+    ``although_up`` is no less the answer to a pasted log in which the service came up in the end. ``known_by`` says
+    what facts alone show of it, for one who has no log. ``mend`` is the kind of mend that plan/ makes for it, None
+    where ``handling`` is not mend.
     """
 
     id: str
@@ -127,4 +128,5 @@ class Cause:
     observable: bool = False
     consequence: bool = False
     although_up: bool = False
+    known_by: Callable[[PartialFacts], str | None] | None = None
     mend: MendKind | None = None

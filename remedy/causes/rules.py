@@ -60,6 +60,34 @@ def nvcc_serves(facts: PartialFacts, flashinfer: bool = False) -> bool:
     return needed is not None and facts.nvcc is not None and facts.nvcc[:2] >= needed[0]
 
 
+def nvcc_serves_not(facts: PartialFacts) -> str | None:
+    """Why this nvcc is too old, with FlashInfer's floor where FlashInfer is there."""
+    return nvcc_too_old(facts, flashinfer=facts.flashinfer is not None)
+
+
+def nvcc_fails_on_glibc(facts: PartialFacts) -> str | None:
+    """``glibc_conflicts`` where the toolkit is known, too."""
+    return glibc_conflicts(facts) if facts.nvcc else None
+
+
+def arch_lists_fault(facts: PartialFacts) -> str | None:
+    """What is wrong with the first faulty architecture list of the environment."""
+    faults = (arch_list_fault(name, facts.env[name], facts) for name in ARCH_LISTS if facts.env.get(name))
+    return next((fault for fault in faults if fault), None)
+
+
+def roots_fault(facts: PartialFacts) -> str | None:
+    """What is wrong with the spelling of CUDA_HOME or CUDA_PATH."""
+    for name, value in (
+        ("CUDA_HOME", facts.env.get("CUDA_HOME", facts.cuda_home)),
+        ("CUDA_PATH", facts.env.get("CUDA_PATH")),
+    ):
+        fault = root_fault(value)
+        if fault:
+            return f"{name}={value}: {fault}"
+    return None
+
+
 def nvcc_dropped_gpu(facts: PartialFacts) -> str | None:
     """Why this nvcc no longer knows this GPU."""
     below = tables.nvcc_below(facts.sm) if facts.sm else None

@@ -1,10 +1,10 @@
 """One pass over a log: which signatures occur where.
 
-A service's log can be gigabytes, nearly all of it progress bars and requests that differ in their numbers only. So
-each line is first reduced to its shape, its bytes without digits: a shape that held nothing once is skipped from then
-on at the price of a set lookup, and one that held something too often is remembered by its last occurrence. Only new
-shapes are looked at: does the line hold an anchor, and does the line without its prefixes match the pattern. Memory
-is bounded by the number of signatures and shapes kept, not by the log.
+A service's log can be gigabytes, nearly all of it progress bars and requests that differ in numbers and ids only. So
+each line is first reduced to its shape, its bytes without digits and hexadecimal ids: a shape that held nothing once is
+skipped from then on at the price of a set lookup, and one that held something too often is remembered by its last
+occurrence. Only new shapes are looked at: does the line hold an anchor, and does the line without its prefixes match
+the pattern. Memory is bounded by the number of signatures and shapes kept, not by the log.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from remedy.value import dataclass, field
 KEPT_FIRST: Final = 12
 KEPT_LAST: Final = 4
 KEPT_ERRORS: Final = 6
+#: Bytes kept of a line that does not end: its beginning is looked at, or its end where a terminal would show that.
+MOST_BYTES: Final = 1 << 16
 #: Shapes remembered as empty; beyond that the memory is started afresh.
 MOST_SHAPES: Final = 100_000
 #: A line of a telling shape is looked at this often; after that only its last occurrence is.
@@ -94,6 +96,12 @@ class Scan:
 
 
 @functools.cache
+def _ids() -> re.Pattern[bytes]:
+    # what is left of a hexadecimal id or a UUID once its digits are gone
+    return re.compile(rb"[a-f-]{5,}")
+
+
+@functools.cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
@@ -118,8 +126,9 @@ class Scanner:
         for signature in dict.fromkeys(signatures):
             self._by_anchor.setdefault(signature.anchor, []).append(signature)
         self._words = (*self._by_anchor, *_ERROR_WORDS, *READY, *DIED)
-        # A shape has no digits, so one that may stand for a word with digits can't be called empty.
-        bare = (word.encode().translate(None, _DIGITS) for word in self._words if any(map(str.isdigit, word)))
+        # A shape has no digits and no ids, so one that may stand for a word with either can't be called empty.
+        shapes = {word: _ids().sub(b"", word.encode().translate(None, _DIGITS)) for word in self._words}
+        bare = (shape for word, shape in shapes.items() if shape != word.encode())
         self._undecided = tuple(dict.fromkeys(bare))
         self._empty: set[bytes] = set()
         self._often: dict[bytes, int] = {}
@@ -132,7 +141,8 @@ class Scanner:
         raw = ""
         for raw in lines:
             self._result.lines += 1
-            self._line(raw[:LONGEST].encode("utf-8", "replace").translate(None, _DIGITS), raw)
+            seen = raw if "\r" in raw else raw[:LONGEST]
+            self._line(seen.encode("utf-8", "replace").translate(None, _DIGITS), raw)
         return self._finish(raw)
 
     def scan_blocks(self, blocks: Iterable[bytes]) -> Scan:
@@ -141,11 +151,9 @@ class Scanner:
         last = ""
         for block in blocks:
             whole, newline, tail = (rest + block).rpartition(b"\n")
-            if not newline:
-                rest = tail
-                continue
-            last = self._block(whole) or last
-            rest = tail
+            if newline:
+                last = self._block(whole) or last
+            rest = tail if len(tail) <= 2 * MOST_BYTES else tail[:MOST_BYTES] + tail[-MOST_BYTES:]
         if rest:
             last = self._block(rest) or last
         return self._finish(last)
@@ -181,6 +189,9 @@ class Scanner:
             return
         if shape in self._empty:
             return
+        shape = _ids().sub(b"", shape)
+        if shape in self._empty:
+            return
         times = self._often.get(shape, 0)
         if times >= OFTEN:
             self._latest[shape] = (self._result.lines, raw)
@@ -198,7 +209,7 @@ class Scanner:
 
         A message that a terminal or mailer wrapped is tried together with the line after it.
         """
-        text = plain(raw) if "\x1b" in raw else raw[:LONGEST]
+        text = plain(raw) if "\x1b" in raw or "\r" in raw else raw[:LONGEST]
         words = [word for word in self._words if word in text]
         if not words and not self._pending:
             return False

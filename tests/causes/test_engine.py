@@ -147,3 +147,41 @@ def test_every_text_can_be_rewritten_before_it_is_shown() -> None:
     line = "Ignoring invalid environment assignment 'export HF_TOKEN=hf_abcdefghijklmnop': /etc/default/vllm"
     found = explain(line).rewritten(lambda text: text.replace("hf_abcdefghijklmnop", "…"))
     assert found.root.id == "unit-environment" and "hf_abcdefghijklmnop" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("facts", "cause"),
+    [
+        ({"gpu": "RTX 5090", "nvcc": "12.8", "torch_cuda": "13.0", "flashinfer": "0.6.8"}, "nvcc-too-old"),
+        ({"gpu": "RTX 5090", "nvcc": "12.4"}, "nvcc-too-old"),
+        ({"sm": "7.0", "nvcc": "13.0"}, "nvcc-too-new"),
+        ({"nvcc": "11.8", "torch_cuda": "12.1"}, "nvcc-torch-mismatch"),
+        ({"nvcc": "13.3", "cuda_headers": "13.0"}, "toolkit-mixed"),
+        ({"nvcc": "11.8", "gcc": "13.2"}, "host-compiler-unsupported"),
+        ({"driver": "470.82", "torch_cuda": "12.8"}, "driver-too-old"),
+        ({"kernel_module": "550.90.07", "driver_packages": "550.107.02"}, "driver-mismatch"),
+        ({"os": "Ubuntu 25.04 (glibc 2.41)", "nvcc": "12.9"}, "glibc-too-new"),
+        ({"sm": "9.0", "env": {"FLASHINFER_CUDA_ARCH_LIST": "8.0, 9.0a"}}, "arch-list-wrong"),
+        ({"env": {"CUDA_HOME": "/dev/null"}}, "cuda-home-invalid"),
+        ({"os": "Ubuntu 25.04 (glibc 2.41)"}, "unknown"),
+        ({"gpu": "H100", "nvcc": "12.8", "torch_cuda": "12.8", "driver": "570.86.10"}, "unknown"),
+    ],
+)
+def test_facts_without_a_log_say_what_they_show(facts: dict[str, Any], cause: str) -> None:
+    assert explain("", **facts).root.id == cause
+    assert explain("RuntimeError: quite another matter", **facts).root.id == "unknown"
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "vllm-1  | ",
+        "3月 05 09:56:09 host vllm[7]: ",
+        "2026-03-05T09:56:09.1Z stderr F ",
+        "[pod/vllm-0/vllm] ",
+        "[rank3]: ",
+    ],
+)
+def test_writers_in_front_of_a_line_change_nothing(prefix: str) -> None:
+    log = "x.cuh:5:1: fatal error: curand_kernel.h: No such file or directory\r\nninja: build stopped\r\n"
+    assert explain("\n".join(prefix + line for line in log.split("\n"))).root.id == "cuda-headers-missing"

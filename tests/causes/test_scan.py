@@ -102,3 +102,21 @@ def test_it_does_not_read_ahead() -> None:
 
     Scanner(SIGNATURES).scan(lines())
     assert seen == [0, 1, 2]
+
+
+def test_a_line_without_an_end_costs_no_more_than_its_bytes() -> None:
+    found = Scanner(SIGNATURES).scan_blocks([b"x" * (1 << 20)] * 50 + [b"\nstatus=203/EXEC"])
+    assert (found.lines, list(found.found)) == (2, [STATUS])
+
+
+def test_the_last_frame_of_a_long_progress_bar_is_what_counts() -> None:
+    text = "\r".join(f"Loading {number}%" for number in range(2000)) + "\rstatus=203/EXEC"
+    for scan in both(["start", text, "end"]):
+        assert list(scan.found) == [STATUS]
+
+
+def test_requests_that_differ_in_their_ids_are_looked_at_once() -> None:
+    lines = [f"Received request cmpl-{number * 0x9E3779B97F4A7C15 % 2**64:016x}: prompt" for number in range(1, 500)]
+    scanner = Scanner(SIGNATURES)
+    assert list(scanner.scan([*lines, "cmpl-deadbeef status=203/EXEC"]).found) == [STATUS]
+    assert len(scanner._empty) < 5

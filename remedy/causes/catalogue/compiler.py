@@ -293,6 +293,7 @@ CAUSES: Final = (
         mend="toolkit",
         toolchain=True,
         rank=44,
+        known_by=rules.nvcc_serves_not,
         summary="The nvcc that is found can't build for this GPU, or is under the library's minimum of CUDA {needed}."
         "||The nvcc that is found is too old: it can't build for this GPU, or is under the library's minimum.",
         advice="`remedy fix {unit}` installs a toolkit of torch's CUDA release and points the unit to it.",

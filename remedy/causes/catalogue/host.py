@@ -131,6 +131,7 @@ CAUSES: Final = (
         mend="host-compiler",
         toolchain=True,
         rank=48,
+        known_by=rules.gcc_too_new,
         summary="This nvcc accepts gcc up to {highest}, and the one it finds is newer.||nvcc does not accept the host "
         "compiler that it finds.",
         advice="`remedy fix {unit}` takes a toolkit that accepts this gcc, or an older gcc through CC and CXX.",

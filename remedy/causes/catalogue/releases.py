@@ -78,6 +78,7 @@ CAUSES: Final = (
         mend="toolkit",
         toolchain=True,
         rank=45,
+        known_by=rules.majors_differ,
         summary="nvcc is of CUDA {nvcc}, torch was built for {torch}: extensions of one don't fit the other.||nvcc's "
         "CUDA major differs from the one torch was built with, so extensions can't be built.",
         advice="`remedy fix {unit}` brings a toolkit of torch's CUDA release.",
@@ -104,6 +105,7 @@ CAUSES: Final = (
         mend="toolkit",
         toolchain=True,
         rank=43,
+        known_by=rules.nvcc_dropped_gpu,
         summary="The nvcc that is found no longer builds for this GPU, or builds what this driver can't load.",
         advice="`remedy fix {unit}` points the unit to an older toolkit that serves GPU and driver.",
         judge=_too_new,

@@ -183,6 +183,7 @@ CAUSES: Final = (
         mend="architectures",
         toolchain=True,
         rank=43,
+        known_by=rules.arch_lists_fault,
         summary="The list of GPU architectures to build for is malformed, or names what this GPU or nvcc can't do.",
         advice="`remedy show {unit}` tells where *_CUDA_ARCH_LIST is set; `remedy fix {unit}` writes the right one.",
         judge=_arch_list,
