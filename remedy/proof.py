@@ -13,6 +13,11 @@ from remedy.unit.types import Launch, Service
 
 Tell = Callable[[str], None]
 Try = Callable[[Tell], str | None]
+# What gcc, nvcc and its parts, the linker and a shell say when they refuse.
+_COMPLAINTS = (
+    ": error:", ": fatal error:", "): error", "nvcc fatal", "ptxas fatal", "cannot find -l", ": not found",
+    ": Permission denied", "Error: [Errno",
+)  # fmt: skip
 
 
 def prover(seen: Look, plan: Plan, service: Service, launch: Launch) -> Try | None:
@@ -79,15 +84,18 @@ def _source(name: str) -> str | None:
 
 
 def telling_line(text: str) -> str:
-    """The line of a failed build that says why: the cause's own evidence, else the last line."""
+    """The line of a failed build that says why: its first refusal, with the cause's id where it is a known one."""
     from remedy.causes.engine import explain
 
     root = explain(text.splitlines()).root
-    lines = [evidence.text for evidence in root.evidence if evidence.kind == "log"]
-    if root.id != "unknown" and lines:
-        return f"{lines[0].strip()} ({root.id})"
+    known = [evidence.text.strip() for evidence in root.evidence if evidence.kind == "log"]
     said = [line.strip() for line in text.splitlines() if line.strip()]
-    return said[-1] if said else "no word of why"
+    telling = _refusals(known) or _refusals(said) or known or said[-1:] or ["no word of why"]
+    return telling[0] if root.id == "unknown" else f"{telling[0]} ({root.id})"
+
+
+def _refusals(lines: list[str]) -> list[str]:
+    return [line for line in lines if any(word in line for word in _COMPLAINTS)]
 
 
 def _expand(seen: Look, service: Service) -> Callable[[str], str]:

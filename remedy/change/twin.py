@@ -63,7 +63,8 @@ class Twin:
     ``expand`` turns a setting's value into the text with its specifiers replaced; ``environment`` is what the
     interpreter process would have after the change; ``probes`` maps a name to the source of its probe, and
     ``arguments`` a name to what its probe is called with. Each of ``caches`` must be writable. With ``real`` the
-    libraries build into their own caches, else into a folder that is removed. ``jobs`` is for MAX_JOBS.
+    libraries build into their own caches, one after the other, else side by side into a folder that is removed.
+    ``jobs`` is for MAX_JOBS.
     """
 
     service: Service
@@ -83,7 +84,7 @@ class _Reading:
     """What has come out of the twin so far."""
 
     results: list[Probed] = field(default_factory=list)
-    begun: str | None = None
+    begun: list[str] = field(default_factory=list)
     noise: bytearray = field(default_factory=bytearray)
 
     def take(self, line: bytes) -> None:
@@ -94,9 +95,9 @@ class _Reading:
         if not isinstance(said, dict) or not isinstance(said.get("library"), str):
             return
         if said.get("begin"):
-            self.begun = said["library"]
+            self.begun.append(said["library"])
             return
-        self.begun = None
+        self.begun = [name for name in self.begun if name != said["library"]]
         toolkit, version = said.get("toolkit"), said.get("nvcc_version")
         self.results.append(
             Probed(
@@ -106,6 +107,7 @@ class _Reading:
                 toolkit=str(toolkit) if toolkit else None,
                 nvcc_version=str(version) if version else None,
                 error=str(said.get("error", ""))[:_OUTPUT_LIMIT],
+                ended=said.get("ended") is not False,
             )
         )
 
@@ -123,9 +125,11 @@ def prove(twin: Twin, report: Callable[[Probed], None] = lambda _result: None) -
             _stop(name, user=twin.service.user_manager)
             raise
     noise = reading.noise.decode("utf-8", "replace")
-    results, why = tuple(reading.results), None
-    if reading.begun is not None:
-        results = (*results, _unfinished(reading.begun, noise, status, twin.timeout))
+    # In the order that was asked for, which is that of importance, however they came in.
+    order = {name: number for number, name in enumerate(twin.probes)}
+    results, why = tuple(sorted(reading.results, key=lambda one: order.get(one.library, -1))), None
+    if reading.begun:
+        results = (*results, *(_unfinished(name, noise, status, twin.timeout) for name in reading.begun))
     elif status != 0:
         why = f"the twin ended with status {status} before it answered: {_last_line(noise)}"
     return Proof(results, why, time.monotonic() - begin, noise)
@@ -158,6 +162,7 @@ def payload(twin: Twin) -> bytes:
         "arguments": {name: dict(given) for name, given in twin.arguments.items()},
         "caches": caches,
         "real": twin.real,
+        "side_by_side": 1 if twin.real else len(twin.probes),
         "jobs": twin.jobs,
     }
     return f"{driver}\nmain({json.dumps(orders)!r})\n".encode()

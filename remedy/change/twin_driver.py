@@ -58,8 +58,63 @@ def stopped(_number: int, _frame: object) -> None:
     raise SystemExit(143)
 
 
+def start(name: str, source: str, base: str, arguments: dict[str, Any]) -> int:
+    """One probe in a process of its own, so that it can take down nothing but itself; its result lies in a file."""
+    work = os.path.join(base, name)
+    os.makedirs(work, exist_ok=True)
+    process = os.fork()
+    if process:
+        return process
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        result = run(name, source, work, arguments)
+        with open(work + ".json", "w") as file:
+            json.dump(result, file)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(0)
+
+
+def outcome(name: str, base: str, status: int) -> str:
+    """The result of a probe that has ended, as JSON."""
+    try:
+        with open(os.path.join(base, name + ".json")) as file:
+            return file.read()
+    except OSError:
+        code = os.waitstatus_to_exitcode(status)
+        how = "was ended by " + signal.Signals(-code).name if code < 0 else "exited with status " + str(code)
+        return json.dumps({"library": name, "ok": False, "ended": False, "error": "the process that built it " + how})
+
+
+def probe_all(orders: dict[str, Any], base: str, answers: Any) -> None:
+    """Every probe; ``side_by_side`` of them at a time."""
+    todo = list(orders["probes"].items())
+    running: dict[int, str] = {}
+    while todo or running:
+        while todo and len(running) < orders["side_by_side"]:
+            name, source = todo.pop(0)
+            answers.write(json.dumps({"library": name, "begin": True}) + "\n")
+            running[start(name, source, base, orders["arguments"].get(name, {}))] = name
+        process, status = os.wait()
+        if process in running:
+            answers.write(outcome(running.pop(process), base, status) + "\n")
+
+
+def unwritable(folders: list[str]) -> list[str]:
+    """The cache folders that can't be written, each as a result in JSON."""
+    found = []
+    for folder in folders:
+        try:
+            writable(folder)
+        except OSError as error:
+            words = "the service's user can't write " + folder + ": " + str(error)
+            found.append(json.dumps({"library": "cache", "ok": False, "error": words}))
+    return found
+
+
 def main(text: str) -> None:
-    """Carry out the orders (JSON text): probe each cache folder, then each library."""
+    """Carry out the orders (JSON text): try each cache folder, then each library."""
     orders = json.loads(text)
     answers = os.fdopen(os.dup(1), "w", 1)
     os.dup2(2, 1)
@@ -67,17 +122,11 @@ def main(text: str) -> None:
     base = tempfile.mkdtemp(prefix="remedy-proof-")
     try:
         prepare(base, orders)
-        for folder in orders["caches"]:
-            try:
-                writable(folder)
-            except OSError as error:
-                words = "the service's user can't write " + folder + ": " + str(error)
-                answers.write(json.dumps({"library": "cache", "ok": False, "error": words}) + "\n")
-        for name, source in orders["probes"].items():
-            answers.write(json.dumps({"library": name, "begin": True}) + "\n")
-            work = os.path.join(base, name)
-            os.makedirs(work, exist_ok=True)
-            answers.write(json.dumps(run(name, source, work, orders["arguments"].get(name, {}))) + "\n")
+        failed = unwritable(orders["caches"])
+        for line in failed:
+            answers.write(line + "\n")
+        if not failed:
+            probe_all(orders, base, answers)
     finally:
         shutil.rmtree(base, ignore_errors=True)
     sys.stdout.flush()
