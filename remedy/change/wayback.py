@@ -102,6 +102,9 @@ class WayBack:
             left += self._attempt(f"systemctl start {unit.unit}", lambda: self._start(unit.unit))
         elif unit.active_state == "activating":
             left += self._attempt(f"systemctl start {unit.unit}", lambda: service.enqueue("start", unit.unit))
+        elif unit.active_state == "inactive":
+            # The failed try must not be left standing as the unit's own failure.
+            left += self._attempt(f"systemctl reset-failed {unit.unit}", lambda: service.reset_failed(unit.unit))
         for name, state in unit.dependents:
             if state == "active" and self._inactive(name):
                 left += self._attempt(f"systemctl start {name}", lambda name=name: service.start(name))  # type: ignore[misc]

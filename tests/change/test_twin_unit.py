@@ -10,7 +10,6 @@ from remedy.change.twin import Twin, payload
 from remedy.change.twin_unit import command, environment_file, managed, properties, quoted
 from remedy.unit.types import Place, Service, Setting
 
-
 MADE = ("lib/a", "lib/b", "cache/d")
 
 
