@@ -89,7 +89,7 @@ def collect(
         other = ask(view, runner, name, user_manager=user_manager, gpus_too=False, journal_too=journal)
         asked = replace(other, gpus=asked.gpus)
 
-    account = look.part("account", lambda: account_of_service(view, service), None)
+    account = look.part("account", lambda: account_of_service(view, service) or dynamic_account(service), None)
     if account is None:
         look.lacking(Missing("account", f"user {service.user} is not in /etc/passwd"))
     home = account.home if account else "/"
@@ -102,7 +102,8 @@ def collect(
 
     # Files are read while the programs run.
     host, installed = _system(look, view)
-    caches = _caches(look, view, env, interpreter, account)
+    sandbox = look.part("sandbox", lambda: sandbox_of(service, view), Sandbox())
+    caches = _caches(look, view, env, interpreter, account, sandbox)
 
     kits: tuple[Toolkit, ...] = look.part("toolkits", lambda: toolkits.finish(view, candidates), ())
     found: tuple[HostCompiler, ...] = look.part("compilers", lambda: compilers.finish(compiling), ())
@@ -138,9 +139,15 @@ def _interpreter(look: _Look, view: View, path: str | None, env: Mapping[str, st
 
 
 def _caches(
-    look: _Look, view: View, env: Mapping[str, str], interpreter: Interpreter | None, account: Account | None
+    look: _Look,
+    view: View,
+    env: Mapping[str, str],
+    interpreter: Interpreter | None,
+    account: Account | None,
+    sandbox: Sandbox,
 ) -> tuple[JitCache, ...]:
-    caches: tuple[JitCache, ...] = look.part("caches", lambda: read_caches(view, env, interpreter, account), ())
+    caches: tuple[JitCache, ...]
+    caches = look.part("caches", lambda: read_caches(view, env, interpreter, account, sandbox), ())
     for cache in caches:
         if cache.why and cache.writable is None:
             look.lacking(Missing("caches", cache.why))
