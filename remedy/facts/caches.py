@@ -10,7 +10,6 @@ from remedy.facts.build_record import BuildRecord, parse_build_ninja
 from remedy.facts.cache_places import CachePlace, cache_places
 from remedy.facts.elf import needed
 from remedy.facts.names import listing, text_of
-from remedy.facts.sandbox import Sandbox
 from remedy.facts.types import CacheEntry, Interpreter, JitCache
 from remedy.view import Stat, View, is_directory
 
@@ -20,11 +19,7 @@ _CUDA_LIBRARIES = ("libcu", "libnv")
 
 
 def read_caches(
-    view: View,
-    env: Mapping[str, str],
-    interpreter: Interpreter | None,
-    account: Account | None,
-    sandbox: Sandbox = Sandbox(),
+    view: View, env: Mapping[str, str], interpreter: Interpreter | None, account: Account | None
 ) -> tuple[JitCache, ...]:
     """The caches that exist, and those that a library of the interpreter would make. Never raises."""
     dists = interpreter.dists if interpreter else {}
@@ -32,11 +27,11 @@ def read_caches(
     found: list[JitCache] = []
     for place in dict.fromkeys(cache_places(env, home, user)):
         if view.stat(place.path) is not None or any(name in dists for name in place.distributions):
-            found.append(read_cache(view, place, account, sandbox))
+            found.append(read_cache(view, place, account))
     return tuple(found)
 
 
-def read_cache(view: View, place: CachePlace, account: Account | None, sandbox: Sandbox = Sandbox()) -> JitCache:
+def read_cache(view: View, place: CachePlace, account: Account | None) -> JitCache:
     """One cache folder."""
     path = posixpath.normpath(place.path)
     exists = view.stat(path) is not None
@@ -54,17 +49,16 @@ def read_cache(view: View, place: CachePlace, account: Account | None, sandbox: 
             if entry is not None and len(entries) < MAX_ENTRIES:
                 entries.append(entry)
                 folders.append(entry.path)
-    shut = sandbox.refused(path)
-    refused = _refused(view, folders, account) if account and not sandbox.owns(path) else None
+    refused = _refused(view, folders, account) if account else None
     return JitCache(
         library=place.library,
         path=path,
         exists=exists,
         size=sum(entry.size for entry in entries),
         entries=tuple(entries),
-        writable=False if shut else None if account is None or why else refused is None,
+        writable=None if account is None or why else refused is None,
         locks=tuple(locks),
-        why=shut or why or refused,
+        why=why or refused,
     )
 
 

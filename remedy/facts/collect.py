@@ -89,7 +89,7 @@ def collect(
         other = ask(view, runner, name, user_manager=user_manager, gpus_too=False, journal_too=journal)
         asked = replace(other, gpus=asked.gpus)
 
-    account = look.part("account", lambda: account_of_service(view, service) or dynamic_account(service), None)
+    account = look.part("account", lambda: account_of_service(view, service), None)
     if account is None:
         look.lacking(Missing("account", f"user {service.user} is not in /etc/passwd"))
     home = account.home if account else "/"
@@ -102,8 +102,7 @@ def collect(
 
     # Files are read while the programs run.
     host, installed = _system(look, view)
-    sandbox = look.part("sandbox", lambda: sandbox_of(service, view), Sandbox())
-    caches = _caches(look, view, env, interpreter, account, sandbox)
+    caches = _caches(look, view, env, interpreter, account)
 
     kits: tuple[Toolkit, ...] = look.part("toolkits", lambda: toolkits.finish(view, candidates), ())
     found: tuple[HostCompiler, ...] = look.part("compilers", lambda: compilers.finish(compiling), ())
@@ -139,15 +138,9 @@ def _interpreter(look: _Look, view: View, path: str | None, env: Mapping[str, st
 
 
 def _caches(
-    look: _Look,
-    view: View,
-    env: Mapping[str, str],
-    interpreter: Interpreter | None,
-    account: Account | None,
-    sandbox: Sandbox,
+    look: _Look, view: View, env: Mapping[str, str], interpreter: Interpreter | None, account: Account | None
 ) -> tuple[JitCache, ...]:
-    caches: tuple[JitCache, ...]
-    caches = look.part("caches", lambda: read_caches(view, env, interpreter, account, sandbox), ())
+    caches: tuple[JitCache, ...] = look.part("caches", lambda: read_caches(view, env, interpreter, account), ())
     for cache in caches:
         if cache.why and cache.writable is None:
             look.lacking(Missing("caches", cache.why))
