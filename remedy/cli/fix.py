@@ -97,7 +97,7 @@ def confirm(question: str, *, yes: bool, json: bool, ask: Callable[[str], str] =
     """Raise Refused unless the operator said yes, on the command line or at a terminal."""
     if yes:
         return
-    if json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if json or not (sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty()):
         raise Refused("without a terminal nothing is asked, and nothing is changed", hint="--yes applies the plan")
     sys.stderr.write(f"\n{question} [y/N] ")
     sys.stderr.flush()
