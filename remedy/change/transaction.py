@@ -108,9 +108,10 @@ class _Change:
             return self._back("interrupted", Exit.INTERRUPTED, f"interrupted by {error}")
         except ProofFailed as error:
             return self._back("refused", Exit.REFUSED, f"the proof failed: {error}")
-        except RemedyError as error:
-            return self._back("rolled-back", Exit.ROLLED_BACK, error.message)
-        except OSError as error:
+        except (RemedyError, OSError) as error:
+            if self._interrupts.pending is not None:
+                # The signal also reached a program that was just being started, and that failed of it.
+                return self._back("interrupted", Exit.INTERRUPTED, f"interrupted by {self._interrupts.pending}")
             return self._back("rolled-back", Exit.ROLLED_BACK, str(error))
         except Exception as error:
             return self._back("rolled-back", Exit.ROLLED_BACK, f"remedy itself failed: {error!r}")

@@ -133,7 +133,7 @@ def test_a_link_made_by_hand_is_put_back(stage: Stage) -> None:
 @pytest.mark.parametrize("moment", ["Unpacking demo-crt", "step begin move", "starting with new"])
 def test_a_signal_leads_back(stage: Stage, number: signal.Signals, moment: str) -> None:
     old = working(stage)
-    stage.machine.exec("sed -i 's/^echo \"ready/sleep 1\\n&/' /usr/local/bin/demo")
+    stage.machine.exec("sed -i 's/^echo \"ready/[ $VOICE = old ] || sleep 5\\n&/' /usr/local/bin/demo")
     process = stage.begin("apply")
     stage.wait_for(process, moment)
     stage.sh(f"pkill -{number.name.removeprefix('SIG')} -f '[t]ests.change.scene apply'")
