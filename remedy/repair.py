@@ -6,7 +6,7 @@ from remedy.causes.types import Diagnosis
 from remedy.change.types import Hooks, Outcome, Report
 from remedy.gate.types import Verdict
 from remedy.gate.watch import Watch
-from remedy.plan.types import EditFile, Plan
+from remedy.plan.types import EditFile, Plan, RestartUnit
 from remedy.proof import prover
 from remedy.road import Look, Machine, after_failure
 from remedy.unit.types import EditStyle, FileEdit, Launch, Service
@@ -57,20 +57,20 @@ def last_start(seen: Look, machine: Machine) -> float | None:
     return last_good_start(machine.runner, seen.service.name, ready, user=seen.service.user_manager)
 
 
-def apply_plan(seen: Look, machine: Machine, plan: Plan, wishes: Wishes, report: Report) -> Outcome:
+def apply_plan(seen: Look, plan: Plan, wishes: Wishes, report: Report) -> Outcome:
     """Carry the plan out; the outcome says how it ended. Raises Refused where nothing was touched."""
     from remedy.change.transaction import apply
 
-    return apply(plan, hooks(seen, machine, plan, wishes), report, keep_packages=wishes.keep_packages)
+    return apply(plan, hooks(seen, plan, wishes), report, keep_packages=wishes.keep_packages)
 
 
-def hooks(seen: Look, machine: Machine, plan: Plan, wishes: Wishes) -> Hooks:
+def hooks(seen: Look, plan: Plan, wishes: Wishes) -> Hooks:
     """What the transaction asks of the rooms around it."""
     from remedy.gate.expect import expectation
     from remedy.show.secrets import redact
 
     service, launch = planned(seen, plan)
-    expected = last_start(seen, machine)
+    expected = next((step.expected for step in plan.steps if isinstance(step, RestartUnit)), None)
     expect = expectation(service, launch, timeout=wishes.timeout, last_start=expected)
 
     def watch() -> Watch:

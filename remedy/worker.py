@@ -7,18 +7,14 @@ import sys
 from remedy.change import codec
 from remedy.change.detached import Request, serve
 from remedy.change.types import Outcome, Report
-from remedy.repair import Wishes, hooks
+from remedy.repair import Wishes, apply_plan
 from remedy.road import look, this_machine
 
 
 def act(wanted: Request, report: Report) -> Outcome:
     """Carry out one request; ``wishes`` in it are those of remedy.repair. Raises Refused where nothing was touched."""
-    from remedy.change.transaction import apply
-
-    wishes = codec.loads(Wishes, wanted.wishes)
-    machine = this_machine()
-    seen = look(wanted.plan.unit, machine)
-    return apply(wanted.plan, hooks(seen, machine, wanted.plan, wishes), report, keep_packages=wishes.keep_packages)
+    seen = look(wanted.plan.unit, this_machine())
+    return apply_plan(seen, wanted.plan, codec.loads(Wishes, wanted.wishes), report)
 
 
 if __name__ == "__main__":

@@ -91,11 +91,6 @@ def root_of(program: str) -> str:
     return program.removesuffix("/nvcc").removesuffix("/bin") if "/" in program else ""
 
 
-def wanted_root(case: Case) -> str | None:
-    """The toolkit root that the environment asks for."""
-    return case.variable("CUDA_HOME") or case.variable("CUDA_PATH")
-
-
 def invalid_root(case: Case, root: str) -> str | None:
     """Why a root without nvcc is the variable's fault: its spelling, or that the variable names no toolkit."""
     fault = rules.root_fault(root)

@@ -80,7 +80,7 @@ def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool, gpu_
         if plan.impossible is not None:
             return talk.result(Outcome("refused", Exit.NOT_MENDABLE, cause=cause, reason=plan.impossible))
         confirm("Apply this plan and restart the service?", yes=yes, json=json)
-        outcome = apply_plan(seen, machine, plan, wishes, talk.event)
+        outcome = apply_plan(seen, plan, wishes, talk.event)
     except Refused as error:
         if not json:
             raise

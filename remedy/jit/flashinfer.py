@@ -311,20 +311,14 @@ class FlashInfer:
         stale = tuple(flashinfer_cache.stale(version, context, folder, case.found, one.requires))
         problems += tuple(flashinfer_cache.problems(version, context, case.found, stale))
         problems += tuple(_lock_problems(case, folder))
-        return Resolution(
-            library=self.name,
-            version=version,
-            toolkit=case.found.root,
-            found_by=case.found.by,
-            variable=case.found.variable,
-            nvcc=case.found.nvcc,
-            nvcc_version=one.nvcc_version,
-            requires=one.requires,
+        return judge.resolution(
+            one,
+            self.name,
+            version,
             problems=problems,
             cache=posixpath.join(folder, "cached_ops"),
             stale=stale,
             variables=(*_VARIABLES, VARIABLE) if at_least(version, "0.3.1") else _VARIABLES,
-            unknown=judge.unknowns(one),
         )
 
 

@@ -14,7 +14,7 @@ from remedy.facts.types import HostCompiler, Toolkit, Version
 from remedy.jit import lookup, tables
 from remedy.jit.lookup import Found
 from remedy.jit.tables import Capability
-from remedy.jit.types import Context, Problem, Requirement
+from remedy.jit.types import Context, Problem, Requirement, Resolution, StaleEntry
 from remedy.jit.versions import cuda, dotted
 from remedy.value import dataclass
 from remedy.view import is_directory, is_executable, which
@@ -312,6 +312,35 @@ RULES: Final[tuple[Callable[[Build], Iterator[Problem]], ...]] = (
 def problems(one: Build) -> tuple[Problem, ...]:
     """Every problem of this build, the likeliest root first."""
     return tuple(problem for rule in RULES for problem in rule(one))
+
+
+def resolution(
+    one: Build,
+    library: str,
+    version: str,
+    *,
+    problems: tuple[Problem, ...],
+    cache: str | None,
+    variables: tuple[str, ...],
+    stale: tuple[StaleEntry, ...] = (),
+) -> Resolution:
+    """The library's answer: what its build found and demands, and what comes of that."""
+    found = one.found
+    return Resolution(
+        library=library,
+        version=version,
+        toolkit=found.root,
+        found_by=found.by,
+        variable=found.variable,
+        nvcc=found.nvcc,
+        nvcc_version=one.nvcc_version,
+        requires=one.requires,
+        problems=problems,
+        cache=cache,
+        stale=stale,
+        variables=variables,
+        unknown=unknowns(one),
+    )
 
 
 def unknowns(one: Build) -> tuple[str, ...]:

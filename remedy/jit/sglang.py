@@ -70,19 +70,13 @@ class SGLang:
             *(judge.problems(one) if fatal else ()),
             *caches.writable(context, one.who, folder, fatal=fatal),
         )
-        return Resolution(
-            library=self.name,
-            version=version,
-            toolkit=found.root,
-            found_by=found.by,
-            variable=found.variable,
-            nvcc=found.nvcc,
-            nvcc_version=nvcc,
-            requires=needs,
+        return judge.resolution(
+            one,
+            self.name,
+            version,
             problems=problems,
             cache=folder,
             variables=("CUDA_HOME", "CUDA_PATH", "PATH", "CXX", "MAX_JOBS", "SGLANG_JIT_CACHE_DIR", "SGLANG_CACHE_DIR"),
-            unknown=judge.unknowns(one),
         )
 
 

@@ -72,19 +72,13 @@ class TileLang:
         folder = context.env.get("TILELANG_CACHE_DIR") or posixpath.join(lookup.home(context), ".tilelang/cache")
         used = servers.asks_for(context, "tilelang")
         problems = (*judge.problems(one), *caches.writable(context, one.who, folder, fatal=False)) if used else ()
-        return Resolution(
-            library=self.name,
-            version=version,
-            toolkit=found.root,
-            found_by=found.by,
-            variable=found.variable,
-            nvcc=found.nvcc,
-            nvcc_version=one.nvcc_version,
-            requires=needs,
+        return judge.resolution(
+            one,
+            self.name,
+            version,
             problems=problems,
             cache=folder,
             variables=("CUDA_HOME", "CUDA_PATH", "PATH", "TILELANG_CACHE_DIR"),
-            unknown=judge.unknowns(one),
         )
 
 

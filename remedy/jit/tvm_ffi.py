@@ -161,19 +161,13 @@ class TvmFfi:
             *(judge.problems(one) if used else ()),
             *caches.writable(context, one.who, folder, fatal=used),
         )
-        return Resolution(
-            library=self.name,
-            version=version,
-            toolkit=found.root,
-            found_by=found.by,
-            variable=found.variable,
-            nvcc=found.nvcc,
-            nvcc_version=one.nvcc_version,
-            requires=needs,
+        return judge.resolution(
+            one,
+            self.name,
+            version,
             problems=problems,
             cache=folder,
             variables=("CUDA_HOME", "CUDA_PATH", "PATH", VARIABLE, "TVM_FFI_GPU_BACKEND", "TVM_FFI_CACHE_DIR", "CXX"),
-            unknown=judge.unknowns(one),
         )
 
 

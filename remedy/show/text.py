@@ -106,10 +106,3 @@ def duration(seconds: float) -> str:
 def dotted(version: tuple[int, ...] | None) -> str:
     """A version tuple as people write it."""
     return ".".join(map(str, version)) if version else "unknown"
-
-
-def clock(realtime: int) -> str:
-    """Microseconds since the epoch as local time of day; empty where unknown."""
-    import time
-
-    return time.strftime("%H:%M:%S", time.localtime(realtime / 1e6)) if realtime else ""
