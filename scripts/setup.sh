@@ -27,6 +27,6 @@ stamp=$(cat pyproject.toml scripts/setup.sh | sha256sum | cut -d' ' -f1)
 if [[ $(cat "$venv/.stamp" 2>/dev/null) != "$stamp" ]]; then
     say "virtual environment in $venv"
     /usr/bin/python3 -m venv --clear "$venv"
-    "$venv/bin/python" -m pip install -q --disable-pip-version-check -e '.[dev]'
+    "$venv/bin/python" -m pip install -qq --disable-pip-version-check -e '.[dev]'
     echo "$stamp" >"$venv/.stamp"
 fi

@@ -49,6 +49,8 @@ class Talk:
         print(diagnosis_text(seen, width(), next_step=False))
         if plan.steps:
             print("\n" + plan_text(plan, redact, width()))
+        # Into one pipe with the progress on stderr, the plan comes before what is done about it.
+        sys.stdout.flush()
 
     def result(self, outcome: Outcome) -> int:
         """The end: one value for the text, the JSON and the exit code."""
