@@ -10,6 +10,7 @@ from remedy.causes import catalogue, claims, harvest
 from remedy.causes.case import Case, by_signatures
 from remedy.causes.entry import Cause, Claim, Weight
 from remedy.causes.scan import Scan, Scanner
+from remedy.causes.telling import says_only_that
 from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
 from remedy.facts.types import LogLine, Snapshot
 from remedy.jit.types import Resolution
@@ -207,7 +208,9 @@ def _otherwise(case: Case) -> Finding:
     if state in _UNFAILED:
         seen = (case.fact(f"the unit is {state}"),)
         return _finding(healthy, Claim(Weight.NOTED, "likely", seen, _UNFAILED[state], healthy.advice), root=True)
-    shown = tuple(Evidence("log", line.text.strip(), line.source) for line in case.errors[:2])
+    # Stable: what only says that something failed goes behind what says why, and the order of the log stays.
+    errors = sorted(case.errors, key=lambda line: says_only_that(line.text))
+    shown = tuple(Evidence("log", line.text.strip(), line.source) for line in errors[:2])
     summary, advice = unknown.summary, fill(unknown.advice, {"unit": case.facts.unit or "UNIT"})
     if shown:
         summary = f"Something fails that remedy does not know; the earliest error line is: {shown[0].text[:160]}"

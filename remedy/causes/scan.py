@@ -17,6 +17,7 @@ from typing import Final
 from remedy.causes.case import Hit
 from remedy.causes.entry import Signature
 from remedy.causes.lines import LONGEST, Line, normalise, plain
+from remedy.causes.telling import TRACEBACK
 from remedy.value import dataclass, field
 
 #: Hits kept of one signature: the first ones, where the cause stands, and the last, where the end stands.
@@ -35,7 +36,7 @@ _DIGITS: Final = b"0123456789"
 _ERROR_WORDS: Final = ("rror", "xception", "fatal", "FATAL", "ailed", "annot", "anic:", "denied", "not found", "killed")
 # Looks like an error and is none: progress bars, counters, summaries, compiler flags, wrappers without content.
 _NO_ERROR: Final = (
-    r"^Traceback|0 errors|error_?log|log_level|-Werror|errors?=|FutureWarning|DeprecationWarning|UserWarning"
+    r"Traceback \(most recent call last\)|the above exception|The above exception|0 errors|error_?log|log_level|-Werror|errors?=|FutureWarning|DeprecationWarning|UserWarning"
     r"|^\s*(?:raise|except|assert) |^\s*File \"|Scheduled restart job|^░"
 )
 # Lines that name a fault of the toolchain without being one; whole threads were misled by each.
@@ -135,6 +136,7 @@ class Scanner:
         self._latest: dict[bytes, tuple[int, str]] = {}
         self._pending: list[tuple[Line, Sequence[Signature]]] = []
         self._result = Scan()
+        self._in_traceback = False
 
     def scan(self, lines: Iterable[str]) -> Scan:
         """The lines of a text, with or without their line ends."""
@@ -241,6 +243,13 @@ class Scanner:
             self._result.ready = line
         if any(word in line.text for word in DIED):
             self._result.died = line
+        if TRACEBACK in line.text:
+            self._in_traceback = True
+        elif not line.text[:1].isspace():
+            self._in_traceback = False
+        elif self._in_traceback:
+            # The source lines that a traceback quotes speak of errors without being any.
+            return
         if len(self._result.errors) >= KEPT_ERRORS or line.quiet or _compiled(_NO_ERROR).search(line.text):
             return
         if any(word in line.text for word in _ERROR_WORDS):

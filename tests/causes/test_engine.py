@@ -99,6 +99,30 @@ def test_unknown_shows_the_earliest_error() -> None:
     assert root.id == "unknown" and "ValueError: odd thing" in root.summary
 
 
+TRACED = """[2026-05-02 10:11:03 TP0] Scheduler hit an exception: Traceback (most recent call last):
+  File "/srv/scheduler.py", line 7, in run
+    self.handle_error(x)
+{cause}
+"""
+
+
+@pytest.mark.parametrize(
+    ("log", "shown"),
+    [
+        (TRACED.format(cause="OddFault: 7 shards are missing"), None),
+        (TRACED.format(cause="KeyError: 'layers.0'"), "KeyError: 'layers.0'"),
+        ("Received sigquit from a child process. It failed\n" + TRACED.format(cause="TypeError: x"), "TypeError: x"),
+        ("Scheduler hit an exception: RuntimeError: odd", "Scheduler hit an exception: RuntimeError: odd"),
+        ("ERROR 03-05 09:56:09 [core.py:95] EngineCore failed to start.\nValueError: y", "ValueError: y"),
+        ("EngineCore failed to start.", "EngineCore failed to start."),
+    ],
+)
+def test_unknown_shows_the_exception_not_its_announcement(log: str, shown: str | None) -> None:
+    root = explain(log).root
+    assert root.id == "unknown"
+    assert root.summary.endswith(f": {shown}") if shown else "Traceback" not in root.summary
+
+
 def test_ready_after_trouble_is_healthy_with_what_waits() -> None:
     found = explain("RuntimeError: Could not find nvcc\nINFO:     Application startup complete.")
     assert [(finding.id, finding.certainty) for finding in found.findings][:2] == [

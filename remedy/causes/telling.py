@@ -1,0 +1,70 @@
+"""Which line of a failing start tells why: the exception, not the line that announces it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from remedy.causes.lines import Line, normalise
+from remedy.value import dataclass
+
+#: How Python's traceback module begins a traceback; servers log it behind words of their own.
+TRACEBACK: Final = "Traceback (most recent call last)"
+#: What joins the tracebacks of one chain (traceback.py): the last exception of the chain is the one that got out.
+_JOINTS: Final = ("During handling of the above exception", "The above exception was the direct cause")
+#: Lines that a server logs when another process of it has failed; why stands in that one's own lines. SGLang's
+#: srt/managers/scheduler.py and srt/entrypoints/engine.py; vLLM's v1/engine/core.py and v1/executor/multiproc_executor.py;
+#: TGI's launcher/src/main.rs.
+_ANNOUNCEMENTS: Final = (
+    "hit an exception: Traceback",
+    "eceived sigquit from a child",
+    "EngineCore failed to start",
+    "WorkerProc failed",
+    "WorkerProc hit an exception",
+    "ngine core initialization failed",
+    "EngineCore encountered a fatal error",
+    "died unexpectedly, shutting down executor",
+    "Shard complete standard error output",
+    "failed to start",
+    "ShardCannotStart",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An exception that a traceback ended with: its line, and the rank or process that logged it (may be empty)."""
+
+    text: str
+    writer: str = ""
+
+
+def says_only_that(text: str) -> bool:
+    """Whether a line says only that something failed, and another line says why."""
+    return any(words in text for words in _ANNOUNCEMENTS)
+
+
+def last_raised(lines: Iterable[tuple[int, str]]) -> Raised | None:
+    """The exception of the last complete traceback that is no mere consequence of another process's failure.
+
+    ``lines`` are the writers' process ids and the raw lines: the tracebacks of several ranks come mixed.
+    """
+    open_in: dict[tuple[int, str], str] = {}
+    found: Raised | None = None
+    for number, (pid, raw) in enumerate(lines):
+        if not open_in and TRACEBACK not in raw:
+            continue
+        line = normalise(raw, number)
+        if TRACEBACK in line.text and not line.quiet:
+            # Of a record with many lines often only the first bears the writer's name.
+            open_in[pid, line.writer] = open_in[pid, ""] = line.writer
+        elif (pid, line.writer) in open_in and _ends_traceback(line):
+            writer = open_in[pid, line.writer]
+            open_in = {place: name for place, name in open_in.items() if place[0] != pid or name != writer}
+            if found is None or not says_only_that(line.text):
+                found = Raised(line.text.strip(), writer)
+    return found
+
+
+def _ends_traceback(line: Line) -> bool:
+    text = line.text
+    return bool(text.strip()) and not text[0].isspace() and not text.startswith(_JOINTS)

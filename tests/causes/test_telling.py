@@ -1,0 +1,60 @@
+"""The line that tells why, among those that tell only that something failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from remedy.causes.telling import Raised, last_raised, says_only_that
+
+BEGIN = "Traceback (most recent call last):"
+QUOTED = ('  File "/srv/x.py", line 3, in load', "    raise RuntimeError(x)")
+VLLM = "(EngineCore_DP0 pid=7) ERROR 03-05 09:56:09 [core.py:95] "
+
+
+def by(pid: int, *lines: str) -> list[tuple[int, str]]:
+    return [(pid, line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("lines", "raised"),
+    [
+        (by(1, BEGIN, *QUOTED, "ValueError: x", "bye"), Raised("ValueError: x")),
+        (by(1, BEGIN, *QUOTED), None),
+        (by(1, "RuntimeError: without a traceback"), None),
+        # SGLang names the rank on the record's first line, vLLM the process on each.
+        (
+            by(1, f"[2026-05-02 10:11:03 TP3] Scheduler hit an exception: {BEGIN}", *QUOTED, "KeyError: 'a'"),
+            Raised("KeyError: 'a'", "TP3"),
+        ),
+        (
+            by(7, *(VLLM + line for line in ("EngineCore failed to start.", BEGIN, *QUOTED, "OSError: no model"))),
+            Raised("OSError: no model", "EngineCore_DP0[7]"),
+        ),
+        # A chain: the last one got out.
+        (
+            by(1, BEGIN, *QUOTED, "KeyError: 1", "", "During handling of the above exception, another …", "", BEGIN)
+            + by(1, *QUOTED, "RuntimeError: out"),
+            Raised("RuntimeError: out"),
+        ),
+        # Two ranks at once.
+        (
+            [(1, BEGIN), (2, "a quiet line"), (1, QUOTED[0]), (1, "ValueError: of 1"), (2, "another")],
+            Raised("ValueError: of 1"),
+        ),
+        # The parent's own exception only says that a child failed.
+        (
+            by(7, BEGIN, *QUOTED, "OSError: no model")
+            + by(1, BEGIN, *QUOTED, "RuntimeError: Engine core initialization failed. See root cause above."),
+            Raised("OSError: no model"),
+        ),
+        # What was logged as a warning was survived.
+        (by(1, f"WARNING 03-05 09:56:09 [x.py:1] retried: {BEGIN}", *QUOTED, "ValueError: x"), None),
+    ],
+)
+def test_the_exception_of_the_last_traceback(lines: list[tuple[int, str]], raised: Raised | None) -> None:
+    assert last_raised(lines) == raised
+
+
+def test_announcements() -> None:
+    assert says_only_that("Received sigquit from a child process. It usually means the child failed.")
+    assert not says_only_that("RuntimeError: FlashInfer requires GPUs with sm75 or higher")
