@@ -36,7 +36,8 @@ _DIGITS: Final = b"0123456789"
 _ERROR_WORDS: Final = ("rror", "xception", "fatal", "FATAL", "ailed", "annot", "anic:", "denied", "not found", "killed")
 # Looks like an error and is none: progress bars, counters, summaries, compiler flags, wrappers without content.
 _NO_ERROR: Final = (
-    r"Traceback \(most recent call last\)|the above exception|The above exception|0 errors|error_?log|log_level|-Werror|errors?=|FutureWarning|DeprecationWarning|UserWarning"
+    r"Traceback \(most recent call last\)|[Tt]he above exception|0 errors|error_?log|log_level"
+    r"|-Werror|errors?=|FutureWarning|DeprecationWarning|UserWarning"
     r"|^\s*(?:raise|except|assert) |^\s*File \"|Scheduled restart job|^░"
 )
 # Lines that name a fault of the toolchain without being one; whole threads were misled by each.

@@ -12,9 +12,9 @@ from remedy.value import dataclass
 TRACEBACK: Final = "Traceback (most recent call last)"
 #: What joins the tracebacks of one chain (traceback.py): the last exception of the chain is the one that got out.
 _JOINTS: Final = ("During handling of the above exception", "The above exception was the direct cause")
-#: Lines that a server logs when another process of it has failed; why stands in that one's own lines. SGLang's
-#: srt/managers/scheduler.py and srt/entrypoints/engine.py; vLLM's v1/engine/core.py and v1/executor/multiproc_executor.py;
-#: TGI's launcher/src/main.rs.
+#: Lines that a server logs when another process of it has failed; why stands in that one's own lines (SGLang's
+#: srt/managers/scheduler.py and entrypoints/engine.py; vLLM's v1/engine/core.py and v1/executor/multiproc_executor.py;
+#: TGI's launcher/src/main.rs).
 _ANNOUNCEMENTS: Final = (
     "hit an exception: Traceback",
     "eceived sigquit from a child",

@@ -1,8 +1,8 @@
-"""The questions put to a service's address, one at a time: first whether it is healthy, then for one token."""
+"""The questions put to a service's address, one at a time: its health, its models, then one token."""
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from remedy.gate.probe import Answer, Probe
 from remedy.gate.types import Expectation
@@ -24,9 +24,12 @@ class Health:
         self.answered = False
         self.generated = False
         self.last = ""
+        self._expect = expect
         self._health = expect.health_url
+        self._models = expect.models_url
         self._generate = expect.generate_url
         self._body = expect.generate_body
+        self._token = ""
 
     @property
     def asks(self) -> bool:
@@ -39,13 +42,12 @@ class Health:
         return (self.answered or not self._health) and (self.generated or not self._generate)
 
     @property
-    def port(self) -> int:
-        """The TCP port of the address; 0 where there is none."""
+    def place(self) -> int | str:
+        """Where the service is to listen: the address's TCP port (0 where there is none), or a socket's path."""
         parts = urlsplit(self._health or "")
-        try:
-            return parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
-        except ValueError:
-            return 0
+        if parts.scheme == "http+unix":
+            return unquote(parts.netloc)
+        return parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
 
     def again(self, now: float, *, blind: bool) -> None:
         """Ask once more after a while, unless a question is under way."""
@@ -59,8 +61,10 @@ class Health:
             return
         if self._health and not self.answered:
             self.probe.ask(self._health)
+        elif self._models:
+            self.probe.ask(self._models, key=self._expect.api_key)
         elif self._generate:
-            self.probe.ask(self._generate, self._body, timeout=left)
+            self.probe.ask(self._generate, self._body, timeout=left, key=self._expect.api_key)
 
     def take(self, now: float, *, blind: bool) -> tuple[Answer | None, str | None]:
         """The answer that has arrived, and why the service is broken where the answer says so."""
@@ -69,10 +73,15 @@ class Health:
             return None, None
         self.last = f"{answer.url} {answer.why}"
         if not self.answered:
-            self.answered = answer.good
-        elif answer.good or (answer.status is not None and _alive(answer.status)):
+            self.answered = answer.good or (self._expect.any_answer and answer.spoke and answer.status not in _NOT_YET)
+        elif self._models and answer.status is not None and answer.status not in _NOT_YET:
+            self._models = None
+            if answer.good:
+                self._body = _with_model(self._body, answer.body)
+        elif not self._models and answer.status is not None and (answer.good or _alive(answer.status)):
             self.generated = True
-        elif answer.status is not None and answer.status not in _NOT_YET:
+            self._token = "a token was generated" if answer.good else f"a request for one token {answer.why}"
+        elif not self._models and answer.status is not None and answer.status not in _NOT_YET:
             return answer, f"{self._health} answers, but a request for one token {answer.why}"
         if not self.done:
             if answer.good:
@@ -84,9 +93,19 @@ class Health:
     def said(self) -> list[str]:
         """What was found good, for people."""
         parts = [f"{self._health} answers"] if self.answered else []
-        return [*parts, "a token was generated"] if self.generated else parts
+        return [*parts, self._token] if self._token else parts
 
 
 def _alive(status: int) -> bool:
     """4xx asks for another request (a chat template, a key): the server works."""
     return (400 <= status < 500 and status not in _NOT_YET) or status == _NO_SUCH_API
+
+
+def _with_model(body: str, models: str) -> str:
+    """The request with the first model that ``/v1/models`` names; as it was where that can't be read."""
+    import json
+
+    try:
+        return json.dumps({"model": str(json.loads(models)["data"][0]["id"]), **json.loads(body)})
+    except (ValueError, LookupError, TypeError):
+        return body

@@ -29,9 +29,10 @@ def _members(folder: str) -> Iterator[int]:
             continue
 
 
-def listens(port: int, processes: Sequence[int]) -> bool | None:
-    """Whether one of these processes listens on a TCP port; None where that can't be seen (no right, no /proc)."""
-    sockets = set(_listening(port))
+def listens(place: int | str, processes: Sequence[int]) -> bool | None:
+    """Whether one of these processes listens on a TCP port, or at a socket's path; None where that can't be seen (no
+    right, no /proc)."""
+    sockets = set(_at_path(place) if isinstance(place, str) else _on_port(place))
     if not sockets:
         return False
     seen = False
@@ -46,17 +47,26 @@ def listens(port: int, processes: Sequence[int]) -> bool | None:
     return False if seen else None
 
 
-def _listening(port: int) -> Iterator[str]:
+def _on_port(port: int) -> Iterator[str]:
     """The sockets that listen on a port, as a descriptor's link names them (proc(5), /proc/net/tcp)."""
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            with open(table, encoding="ascii") as file:
-                rows = [line.split() for line in file][1:]
-        except OSError:
-            continue
-        for row in rows:
-            if row[3] == _LISTEN and int(row[1].rpartition(":")[2], 16) == port:
-                yield f"socket:[{row[9]}]"
+    for row in (*_rows("/proc/net/tcp"), *_rows("/proc/net/tcp6")):
+        if row[3] == _LISTEN and int(row[1].rpartition(":")[2], 16) == port:
+            yield f"socket:[{row[9]}]"
+
+
+def _at_path(path: str) -> Iterator[str]:
+    """The same for a socket of the file system (proc(5), /proc/net/unix: flags 00010000 for one that listens)."""
+    for row in _rows("/proc/net/unix"):
+        if row[3] == "00010000" and row[7:] == [path]:
+            yield f"socket:[{row[6]}]"
+
+
+def _rows(table: str) -> list[list[str]]:
+    try:
+        with open(table, encoding="utf-8", errors="replace") as file:
+            return [line.split() for line in file][1:]
+    except OSError:
+        return []
 
 
 def _target(link: str) -> str:

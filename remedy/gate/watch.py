@@ -272,7 +272,7 @@ class Watch:
 
     def _listens(self) -> bool:
         """Another service on the same port must not answer for this one."""
-        mine = processes.listens(self.health.port, processes.members(self.bus.properties().control_group))
+        mine = processes.listens(self.health.place, processes.members(self.bus.properties().control_group))
         # Where that can't be seen the ready line is waited for, if there can be one.
         return mine if mine is not None else not self._ready or self.journal.why is not None
 

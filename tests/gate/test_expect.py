@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from remedy.errors import UsageError
-from remedy.gate.expect import address, deadline, expectation, option, seconds, server_of
+from remedy.gate.expect import deadline, expectation, seconds
 from remedy.unit.types import ExecCommand, Place, Service, Setting
+from remedy.value import replace
 
 PYTHON = "/venv/bin/python3"
 
@@ -16,31 +17,6 @@ def service(*argv: str, **remedy: str) -> Service:
     settings = tuple(Setting("X-Remedy", name, value, place, 7) for name, value in remedy.items())
     command = ExecCommand(argv, "", argv[0], place) if argv else None
     return Service("x.service", "loaded", exec_start=(command,) if command else (), settings=settings)
-
-
-@pytest.mark.parametrize(
-    ("argv", "name", "base"),
-    [
-        ((PYTHON, "-m", "sglang.launch_server", "--port", "31000"), "sglang", "http://127.0.0.1:31000"),
-        ((PYTHON, "/opt/sglang/launch_server.py", "--host=::"), "sglang", "http://[::1]:30000"),
-        (("/venv/bin/vllm", "serve", "m", "--port=9000", "--host", "10.0.0.7"), "vllm", "http://10.0.0.7:9000"),
-        ((PYTHON, "-m", "vllm.entrypoints.openai.api_server"), "vllm", "http://127.0.0.1:8000"),
-        (("/usr/bin/llama-server", "--host", "fe80::1"), "llama.cpp", "http://[fe80::1]:8080"),
-        (("/venv/bin/vllm", "serve", "m", "--ssl-certfile", "c"), "vllm", "https://127.0.0.1:8000"),
-        (("/venv/bin/vllm", "serve", "m", "--port", "http"), "vllm", None),
-        (("/usr/bin/myserver", "--port", "81"), None, "http://127.0.0.1:81"),
-        (("/usr/bin/myserver", "-p", "81"), None, None),
-    ],
-)
-def test_server_and_address(argv: tuple[str, ...], name: str | None, base: str | None) -> None:
-    server = server_of(argv)
-    assert (server.name if server else None) == name
-    assert address(argv, server) == base
-
-
-def test_last_option_wins() -> None:
-    assert option(("x", "--port", "1", "--port=2"), "--port") == "2"
-    assert option(("x", "--port"), "--port") is None
 
 
 @pytest.mark.parametrize(
@@ -69,7 +45,44 @@ def test_own_section_wins_over_what_is_known_of_the_server() -> None:
     assert (own.ready, own.health_url) == (("ready to roll",), "http://127.0.0.1:1/up")
 
 
-@pytest.mark.parametrize("wish", [{"ReadyPattern": "("}, {"StartTimeout": "soon"}, {"HealthURL": "/health"}])
+def test_a_server_that_nobody_knows_need_only_answer_at_its_port() -> None:
+    unknown = expectation(service("/srv/own-server", "--port", "81"), None)
+    assert (unknown.health_url, unknown.any_answer) == ("http://127.0.0.1:81/", True)
+    assert (unknown.ready, unknown.generate_url) == ((), None)
+    wished = expectation(service("/srv/own-server", "--port", "81", HealthURL="http://127.0.0.1:81/up"), None)
+    assert not wished.any_answer
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "value"),
+    [("Service", "PrivateNetwork", "yes"), ("Service", "NetworkNamespacePath", "/run/netns/x")],
+)
+def test_a_network_of_its_own_is_not_asked(section: str, name: str, value: str) -> None:
+    known = service("/venv/bin/vllm", "serve", "m")
+    place = Place("/etc/systemd/system/x.service", 9)
+    closed = expectation(replace(known, settings=(Setting(section, name, value, place, 9),)), None)
+    assert (closed.health_url, closed.generate_url) == (None, None) and closed.ready
+    assert expectation(service("/venv/bin/vllm", "serve", "m", "--headless"), None).ready == ()
+
+
+def test_the_key_is_sent_and_never_shown() -> None:
+    known = expectation(service("/venv/bin/vllm", "serve", "m", "--api-key", "s3cret"), None)
+    assert known.api_key == "s3cret" and "s3cret" not in repr(known)
+    assert known.models_url == "http://127.0.0.1:8000/v1/models"
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"ReadyPattern": "("},
+        {"StartTimeout": "soon"},
+        {"StartTimeout": "0"},
+        {"HealthURL": "/health"},
+        {"HealthURL": "http://127.0.0.1:99999/"},
+        {"HealthURL": "http:///health"},
+        {"ReadyPatern": "ready"},
+    ],
+)
 def test_a_bad_wish_is_named_with_its_line(wish: dict[str, str]) -> None:
     with pytest.raises(UsageError, match=r"/etc/systemd/system/x\.service:7"):
         expectation(service("/venv/bin/vllm", **wish), None)

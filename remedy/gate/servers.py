@@ -1,0 +1,216 @@
+"""The inference servers that are known: how each is recognised, what it says when it is ready, where it answers.
+
+Sources, read in 2026: SGLang's srt/server_args.py, entrypoints/http_server.py, entrypoints/engine.py and
+managers/scheduler.py; vLLM's entrypoints/openai/cli_args.py, v1/engine/core.py and v1/executor/multiproc_executor.py;
+TGI's launcher/src/main.rs and router/src/server.rs; llama.cpp's common/arg.cpp and tools/server/server.cpp; LMDeploy's
+cli/serve.py, serve/openai/api_server.py and serve/openai/protocol.py; TensorRT-LLM's commands/serve.py and
+executor/worker.py; uvicorn's server.py for the lines that most of them print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from remedy.value import dataclass
+
+_BIND: Final = r"error while attempting to bind on address"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One kind of server. ``ready`` and ``fatal`` are regular expressions; a fatal line is one after which the process
+    can linger although nothing will come of the start.
+
+    ``ports``, ``hosts``, ``keys``, ``sockets`` and ``certificates`` are what the place can be said with: options, and
+    variables of the environment, which options override. ``generate`` is the path of the smallest request for one
+    token, ``body`` its JSON; ``names_model`` where that must say which of ``/v1/models`` it means.
+    """
+
+    name: str
+    markers: tuple[str, ...]
+    ready: tuple[str, ...]
+    fatal: tuple[str, ...] = ()
+    port: int = 8000
+    health: str = "/health"
+    generate: str = ""
+    body: str = ""
+    names_model: bool = False
+    ports: tuple[str, ...] = ("--port",)
+    hosts: tuple[str, ...] = ("--host",)
+    keys: tuple[str, ...] = ("--api-key",)
+    sockets: tuple[str, ...] = ()
+    certificates: tuple[str, ...] = ("--ssl-certfile",)
+
+
+SERVERS: Final = (
+    Server(
+        "sglang",
+        ("sglang", "launch_server"),
+        (r"The server is fired up and ready to roll!",),
+        (r"Received sigquit from a child proce", r"Scheduler hit an exception", _BIND),
+        port=30000,
+        generate="/generate",
+        body='{"text": "1", "sampling_params": {"max_new_tokens": 1}}',
+    ),
+    Server(
+        "vllm",
+        ("vllm",),
+        (r"Application startup complete\.",),
+        (
+            r"Engine core initialization failed",
+            r"EngineCore failed to start",
+            r"WorkerProc failed to start",
+            r"Worker proc \S+ died unexpectedly",
+            _BIND,
+        ),
+        generate="/v1/completions",
+        body='{"prompt": "1", "max_tokens": 1}',
+        names_model=True,
+        keys=("--api-key", "VLLM_API_KEY"),
+        sockets=("--uds",),
+    ),
+    Server(
+        "tgi",
+        ("text-generation-launcher", "text-generation-server", "text-generation-inference"),
+        (r"\bConnected$", r'"message":"Connected"'),
+        (r"Shard \d+ (?:failed to start|crashed)", r"ShardCannotStart"),
+        port=3000,
+        generate="/generate",
+        body='{"inputs": "1", "parameters": {"max_new_tokens": 1}}',
+        ports=("--port", "-p", "PORT"),
+        hosts=("--hostname", "HOSTNAME"),
+        keys=("--api-key", "API_KEY"),
+        certificates=(),
+    ),
+    Server(
+        "llama.cpp",
+        ("llama-server", "llama.cpp"),
+        (r"server is listening on",),
+        (r"exiting due to model loading error", r"couldn't bind HTTP server socket"),
+        port=8080,
+        generate="/completion",
+        body='{"prompt": "1", "n_predict": 1}',
+        ports=("--port", "LLAMA_ARG_PORT"),
+        hosts=("--host", "LLAMA_ARG_HOST"),
+        keys=("--api-key", "LLAMA_API_KEY"),
+        certificates=("--ssl-cert-file", "LLAMA_ARG_SSL_CERT_FILE"),
+    ),
+    Server(
+        "lmdeploy",
+        ("lmdeploy",),
+        (r"Uvicorn running on",),
+        (_BIND,),
+        port=23333,
+        generate="/generate",
+        body='{"prompt": "1", "max_tokens": 1}',
+        ports=("--server-port",),
+        hosts=("--server-name",),
+        keys=("--api-keys",),
+        certificates=("--ssl",),
+    ),
+    Server(
+        "tensorrt-llm",
+        ("trtllm-serve", "tensorrt-llm", "tensorrt_llm"),
+        (r"Application startup complete\.",),
+        (r"Failed to initialize executor on rank \d+", r"MPI_ABORT was invoked on rank", _BIND),
+        generate="/v1/completions",
+        body='{"prompt": "1", "max_tokens": 1}',
+        names_model=True,
+        keys=(),
+        certificates=(),
+    ),
+    Server("ollama", ("ollama",), (r"Listening on",), port=11434, health="/", hosts=("OLLAMA_HOST",), keys=()),
+)
+_CONTAINERS: Final = ("docker", "podman", "nerdctl")
+
+
+def server_of(argv: Sequence[str], module: str | None = None) -> Server | None:
+    """The kind of server that a command line starts; None where it is none that is known.
+
+    A model's name can hold a server's: only the program and its first operands count, for a container the image.
+    """
+    options = next((number for number, word in enumerate(argv) if word.startswith("--")), len(argv))
+    in_container = bool(argv) and _base(argv[0]) in _CONTAINERS
+    words = [word for word in (argv if in_container else argv[:options]) if not word.startswith("-")]
+    for word in (module or "", *map(_base, words)):
+        for server in SERVERS:
+            if any(marker in word for marker in server.markers):
+                return server
+    return None
+
+
+def option(argv: Sequence[str], *names: str) -> str | None:
+    """The value of the last ``--name VALUE`` or ``--name=VALUE`` on a command line."""
+    found = None
+    for index, word in enumerate(argv):
+        for name in names:
+            if word == name and index + 1 < len(argv):
+                found = argv[index + 1]
+            elif word.startswith(name + "="):
+                found = word[len(name) + 1 :]
+    return found
+
+
+def said(argv: Sequence[str], variables: Mapping[str, str], names: Sequence[str]) -> str | None:
+    """What an option says, or else a variable of the environment. A flag without a value says the empty text."""
+    options = [name for name in names if name.startswith("-")]
+    found = option(argv, *options)
+    if found is None and any(word in options for word in argv):
+        return ""
+    return found if found is not None else next((variables[name] for name in names if variables.get(name)), None)
+
+
+def address(argv: Sequence[str], variables: Mapping[str, str], server: Server | None) -> str | None:
+    """``http://host:port`` at which the service answers from this machine, or ``http+unix://`` with the quoted path of
+    a socket; None where it can't be told.
+    """
+    host = said(argv, variables, server.hosts if server else ("--host",)) or ""
+    socket = said(argv, variables, server.sockets) if server else None
+    # llama.cpp takes a socket's path for a host (common/arg.cpp, --host).
+    if socket or host.endswith(".sock"):
+        from urllib.parse import quote
+
+        return f"http+unix://{quote(socket or host, safe='')}"
+    port = said(argv, variables, server.ports if server else ("--port",))
+    if server and server.name == "ollama":
+        host, port = _host_and_port(host)
+    port = _published(argv) or port or (str(server.port) if server else "")
+    if not port.isdecimal() or not 0 < int(port) < 65536:
+        return None
+    secure = said(argv, variables, server.certificates if server else ("--ssl-certfile",)) is not None
+    return f"{'https' if secure else 'http'}://{_reachable(host)}:{port}"
+
+
+def key(argv: Sequence[str], variables: Mapping[str, str], server: Server | None) -> str:
+    """The API key that a request must bear, the first of several; empty where there is none."""
+    found = said(argv, variables, server.keys) if server else None
+    return (found or "").split(",")[0].strip()
+
+
+def _base(word: str) -> str:
+    return word.rsplit("/", 1)[-1]
+
+
+def _published(argv: Sequence[str]) -> str | None:
+    """The host's side of ``--publish [IP:]HOST:CONTAINER`` (docker-run(1))."""
+    if not argv or _base(argv[0]) not in _CONTAINERS:
+        return None
+    parts = (option(argv, "-p", "--publish") or "").split(":")
+    return parts[-2] if len(parts) > 1 else None
+
+
+def _host_and_port(text: str) -> tuple[str, str | None]:
+    """``[scheme://]host[:port]``, as Ollama's envconfig/config.go reads OLLAMA_HOST."""
+    rest = text.partition("://")[2] or text
+    host, colon, port = rest.rstrip("/").rpartition(":")
+    return (host, port) if colon and port.isdecimal() else (rest, None)
+
+
+def _reachable(host: str) -> str:
+    """The host part of a URL that reaches, from this machine, who listens there."""
+    if host in ("", "0.0.0.0", "localhost"):
+        return "127.0.0.1"
+    if host in ("::", "[::]"):
+        return "[::1]"
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
