@@ -106,7 +106,8 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
 @given(st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=12, max_size=30))
 def test_no_secret_survives(secret: str) -> None:
     texts = [f"HF_TOKEN={secret}", f"--api-key {secret}", f"https://user:{secret}@h", f"Authorization: Bearer {secret}"]
-    assert all(secret not in redact(text) for text in texts)
+    # "Authorizatio" is a secret that its own header's name holds.
+    assert all(redact(text).count(secret) < text.count(secret) for text in texts)
 
 
 def test_long_texts_take_no_time() -> None:
