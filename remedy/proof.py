@@ -34,7 +34,7 @@ def prover(seen: Look, plan: Plan, service: Service, launch: Launch) -> Try | No
             tell(f"{result.library}: {'built and loaded' if result.ok else 'failed'} in {result.seconds:.1f} s")
 
         caches = cache_folders(seen, launch, sources)
-        twin = Twin(service, interpreter, launch.variables(), _expand(seen, service), sources, caches)
+        twin = Twin(service, interpreter, launch.variables(), expander(seen, service), sources, caches)
         proof = run(twin, report)
         return why_not(proof) or disagreement(plan, proof.results)
 
@@ -70,13 +70,14 @@ def probes(resolutions: tuple[Resolution, ...]) -> Mapping[str, str]:
     """The probe of every library that compiles with a toolkit here, by the library's name."""
     found = {}
     for resolution in resolutions:
-        source = _source(resolution.library.replace("-", "_"))
+        source = probe_source(resolution.library.replace("-", "_"))
         if resolution.requires.components and source:
             found[resolution.library] = source
     return found
 
 
-def _source(name: str) -> str | None:
+def probe_source(name: str) -> str | None:
+    """The text of one probe; None where there is none of that name."""
     from importlib import resources
 
     file = resources.files("remedy.jit").joinpath("probes").joinpath(f"{name}.py")
@@ -98,7 +99,8 @@ def _refusals(lines: list[str]) -> list[str]:
     return [line for line in lines if any(word in line for word in _COMPLAINTS)]
 
 
-def _expand(seen: Look, service: Service) -> Callable[[str], str]:
+def expander(seen: Look, service: Service) -> Callable[[str], str]:
+    """Replaces the specifiers in this unit's values."""
     from remedy.unit.specifiers import Subject
 
     return Subject(service.name, service.fragment or "", seen.manager, seen.view).expand

@@ -7,6 +7,7 @@ from remedy.change.types import Hooks, Outcome, Report
 from remedy.gate.types import Verdict
 from remedy.gate.watch import Watch
 from remedy.plan.types import EditFile, Plan, RestartUnit
+from remedy.prewarm import prewarmer
 from remedy.proof import prover
 from remedy.road import Look, Machine, after_failure
 from remedy.unit.types import EditStyle, FileEdit, Launch, Service
@@ -44,6 +45,7 @@ def plan_for(seen: Look, machine: Machine, wishes: Wishes) -> Plan:
         style=wishes.edit,
         writable=writable,
         last_start=last_start(seen, machine),
+        prewarm=wishes.prewarm,
     )
     return make(inputs)
 
@@ -82,6 +84,7 @@ def hooks(seen: Look, plan: Plan, wishes: Wishes) -> Hooks:
     return Hooks(
         watch=watch,
         prove=prover(seen, plan, service, launch) if wishes.prove else None,
+        prewarm=prewarmer(seen, plan, service, launch) if wishes.prewarm else None,
         diagnose=diagnose,
         redact=redact,
         environment=tuple(launch.variables().items()),

@@ -41,7 +41,7 @@ def describe(step: Step) -> str:
         case EditFile(edit):
             return f"write {edit.path}"
         case MoveCache():
-            return f"move {step.path} aside"
+            return f"make room for {step.path}" if step.new else f"move {step.path} aside"
         case RestartUnit():
             return f"restart {step.unit}"
 

@@ -161,7 +161,7 @@ class _Change:
             return
         self._report(Event("prewarm", "build kernels ahead of the restart", "begin"))
         with self._interrupts.raising():
-            why = self._hooks.prewarm(lambda text: self._report(Event("prewarm", text)))
+            why = self._hooks.prewarm(self._report)
         self._report(Event("prewarm", why or "built", "failed" if why else "done"))
         if why:
             raise ProofFailed(why)

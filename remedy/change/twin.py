@@ -6,6 +6,7 @@ load a smallest real kernel. The service itself is not touched.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -24,6 +25,8 @@ from remedy.value import dataclass, field
 # Seconds a proof may take as a whole; one smallest kernel takes a few.
 PROOF_TIMEOUT = 120.0
 _OUTPUT_LIMIT = 4 * 1024 * 1024
+# How the units of twins are called; a leftover is known by it.
+_NAME = "remedy-proof-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,11 @@ class Probed:
     nvcc_version: str | None = None
     error: str = ""
     ended: bool = True
+
+
+Reporter = Callable[[Probed], None]
+#: Library, build steps done, and their number.
+Counter = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +91,27 @@ class Twin:
 class _Reading:
     """What has come out of the twin so far."""
 
+    report: Reporter
+    count: Counter
+    serial: bool
     results: list[Probed] = field(default_factory=list)
     begun: list[str] = field(default_factory=list)
     noise: bytearray = field(default_factory=bytearray)
+    heard: bytearray = field(default_factory=bytearray)
+
+    def hear(self, data: bytes) -> None:
+        """Take what was said on standard error; where one library builds at a time, ninja's ``[3/7]`` is told."""
+        self.noise += data
+        del self.noise[:-_OUTPUT_LIMIT]
+        if not self.serial or not self.begun:
+            return
+        begin = self.heard.rfind(b"\n") + 1
+        self.heard += data
+        for line in self.heard[begin:].splitlines():
+            done, slash, total = line[1:20].partition(b"]")[0].partition(b"/")
+            if slash and line.startswith(b"[") and done.isdigit() and total.isdigit():
+                self.count(self.begun[0], int(done), int(total))
+        del self.heard[:-_OUTPUT_LIMIT]
 
     def take(self, line: bytes) -> None:
         try:
@@ -96,31 +122,39 @@ class _Reading:
             return
         if said.get("begin"):
             self.begun.append(said["library"])
+            self.heard.clear()
             return
         self.begun = [name for name in self.begun if name != said["library"]]
         toolkit, version = said.get("toolkit"), said.get("nvcc_version")
-        self.results.append(
-            Probed(
-                library=said["library"],
-                ok=said.get("ok") is True,
-                seconds=float(said.get("seconds", 0.0)),
-                toolkit=str(toolkit) if toolkit else None,
-                nvcc_version=str(version) if version else None,
-                error=str(said.get("error", ""))[:_OUTPUT_LIMIT],
-                ended=said.get("ended") is not False,
-            )
+        error = self.heard.decode("utf-8", "replace") + str(said.get("error", ""))[:_OUTPUT_LIMIT]
+        result = Probed(
+            library=said["library"],
+            ok=said.get("ok") is True,
+            seconds=float(said.get("seconds", 0.0)),
+            toolkit=str(toolkit) if toolkit else None,
+            nvcc_version=str(version) if version else None,
+            error="" if said.get("ok") is True else error,
+            ended=said.get("ended") is not False,
         )
+        self.results.append(result)
+        self.report(result)
 
 
-def prove(twin: Twin, report: Callable[[Probed], None] = lambda _result: None) -> Proof:
+def prove(
+    twin: Twin,
+    report: Reporter = lambda _result: None,
+    count: Counter = lambda _library, _done, _total: None,
+) -> Proof:
     """Run every probe in the twin. Needs root (or the user manager's own user). Raises RemedyError where the
-    twin can't even be asked for; a failure inside it is part of the Proof."""
+    twin can't even be asked for; a failure inside it is part of the Proof. ``count`` is told of the build steps that
+    are done where libraries build one after the other."""
     begin = time.monotonic()
-    name = f"remedy-proof-{secrets.token_hex(6)}.service"
+    name = f"{_NAME}{secrets.token_hex(6)}.service"
     with environment_file(twin.environment) as path:
         words = [*command(twin.service, twin.expand, name, path, twin.timeout), twin.interpreter, "-"]
         try:
-            status, reading = _run(words, payload(twin), twin.timeout, report)
+            reading = _Reading(report, count, twin.real)
+            status = _run(words, payload(twin), twin.timeout, reading)
         except BaseException:
             _stop(name, user=twin.service.user_manager)
             raise
@@ -136,9 +170,15 @@ def prove(twin: Twin, report: Callable[[Probed], None] = lambda _result: None) -
 
 
 def _stop(name: str, *, user: bool) -> None:
-    """A proof that is interrupted ends with us: the unit would go on for its own time."""
+    """A proof that is interrupted ends with us, and before anything is put back: it would go on for its own time."""
     scope = ["--user"] if user else []
-    subprocess.run(["systemctl", *scope, "stop", "--no-block", name], capture_output=True, timeout=30)
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        subprocess.run(["systemctl", *scope, "stop", name], capture_output=True, timeout=30)
+
+
+def stop_left() -> None:
+    """End the twins of a remedy that was killed: what they still build would come after what is put back."""
+    _stop(f"{_NAME}*.service", user=False)
 
 
 def _unfinished(library: str, noise: str, status: int, timeout: float) -> Probed:
@@ -168,7 +208,7 @@ def payload(twin: Twin) -> bytes:
     return f"{driver}\nmain({json.dumps(orders)!r})\n".encode()
 
 
-def _run(words: Sequence[str], stdin: bytes, timeout: float, report: Callable[[Probed], None]) -> tuple[int, _Reading]:
+def _run(words: Sequence[str], stdin: bytes, timeout: float, reading: _Reading) -> int:
     try:
         process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
@@ -180,43 +220,37 @@ def _run(words: Sequence[str], stdin: bytes, timeout: float, report: Callable[[P
             exit_code=Exit.REFUSED,
         ) from None
     assert process.stdin and process.stdout and process.stderr
-    reading = _Reading()
     try:
         try:
             with process.stdin as pipe:
                 pipe.write(stdin)
         except BrokenPipeError:
             pass
-        _collect(process, reading, timeout + 10, report)
-        status = process.wait(timeout=10)
+        _collect(process, reading, timeout + 10)
+        return process.wait(timeout=10)
     finally:
         if process.poll() is None:
             process.kill()
             process.wait()
-    return status, reading
 
 
-def _collect(
-    process: subprocess.Popen[bytes], reading: _Reading, timeout: float, report: Callable[[Probed], None]
-) -> None:
+def _collect(process: subprocess.Popen[bytes], reading: _Reading, timeout: float) -> None:
     assert process.stdout and process.stderr
     until, tail = time.monotonic() + timeout, b""
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         selector.register(process.stderr, selectors.EVENT_READ)
         while selector.get_map() and time.monotonic() < until:
-            for key, _ in selector.select(until - time.monotonic()):
+            ready = selector.select(until - time.monotonic())
+            # Errors first: what a build said stands before its result.
+            for key, _ in sorted(ready, key=lambda one: one[0].fileobj is not process.stderr):
                 data = os.read(key.fd, 1 << 16)
                 if not data:
                     selector.unregister(key.fileobj)
                 elif key.fileobj is process.stderr:
-                    reading.noise += data
-                    del reading.noise[:-_OUTPUT_LIMIT]
+                    reading.hear(data)
                 else:
                     *lines, tail = (tail + data).split(b"\n")
                     tail = tail[-_OUTPUT_LIMIT:]
                     for line in lines:
-                        before = len(reading.results)
                         reading.take(line)
-                        for result in reading.results[before:]:
-                            report(result)

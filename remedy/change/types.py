@@ -66,13 +66,14 @@ class Hooks:
 
     ``watch`` makes a watch on the unit's next start. ``prove`` compiles under the planned environment and
     ``prewarm`` builds ahead of the restart: both return why not, or None where all is well, and report what they do
-    in a line. ``diagnose`` explains a start that failed. ``redact`` removes secrets from a text that is kept;
-    ``environment`` is what the service starts with after the change, kept as evidence only where there is a ``redact``.
+    (in a line, in events). ``diagnose`` explains a start that failed. ``redact`` removes secrets from a text that is
+    kept; ``environment`` is what the service starts with after the change, kept as evidence only where there is a
+    ``redact``.
     """
 
     watch: Callable[[], Watching]
     prove: Callable[[Callable[[str], None]], str | None] | None = None
-    prewarm: Callable[[Callable[[str], None]], str | None] | None = None
+    prewarm: Callable[[Report], str | None] | None = None
     diagnose: Callable[[Verdict], Diagnosis] | None = None
     redact: Callable[[str], str] | None = None
     environment: tuple[tuple[str, str], ...] = ()

@@ -36,6 +36,9 @@ class WayBack:
 
     def go(self, why: str) -> tuple[str, ...]:
         """Undo all; what could not be put back is returned, each with the command for it. Never raises for it."""
+        from remedy.change.twin import stop_left
+
+        stop_left()
         self._note(Phase("rolling-back", why))
         self._report(Event("rollback", f"rolling back: {why}", "begin"))
         intents = self._ledger.intents()

@@ -105,9 +105,7 @@ def fix(
         typer.Option("--edit", help="Edit the line that wins, or write a drop-in."),
     ] = None,
     no_prove: Annotated[bool, typer.Option("--no-prove", help="Restart without the proof.")] = False,
-    no_prewarm: Annotated[
-        bool, typer.Option("--no-prewarm", help="Build no kernels ahead of the restart (none are built ahead yet).")
-    ] = False,
+    no_prewarm: Annotated[bool, typer.Option("--no-prewarm", help="Build no kernels ahead of the restart.")] = False,
     keep_packages: Annotated[
         bool, typer.Option("--keep-packages", help="Leave installed packages in place when rolling back.")
     ] = False,

@@ -31,7 +31,8 @@ class Inputs:
 
     ``context`` is what the resolutions were made from; ``resolve`` makes them again for a planned state.
     ``style`` is the user's wish for edits (None: as the files suggest), ``writable`` says whether a file's place
-    can be written at all (None: not known), ``last_start`` the seconds of the last good start.
+    can be written at all (None: not known), ``last_start`` the seconds of the last good start, ``prewarm`` whether
+    kernels may be built ahead of the restart.
     """
 
     service: Service
@@ -45,6 +46,7 @@ class Inputs:
     style: EditStyle | None = None
     writable: Callable[[str], bool] | None = None
     last_start: float | None = None
+    prewarm: bool = True
 
     @property
     def snapshot(self) -> Snapshot:

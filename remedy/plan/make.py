@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from remedy.plan import ahead
 from remedy.plan.draft import Draft
 from remedy.plan.inputs import Inputs
 from remedy.plan.mends import mend_for
@@ -105,7 +106,9 @@ def _plan(inputs: Inputs, draft: Draft, outlook: Outlook) -> Plan:
     edits = tuple(EditFile(edit) for edit in outlook.edits)
     reload = any(_is_unit_file(edit.path) for edit in outlook.edits)
     restart = RestartUnit(inputs.service.name, daemon_reload=reload, expected=inputs.last_start)
-    steps: tuple[Step, ...] = (*draft.installs, *edits, *draft.moves, restart)
+    # The caches first: kernels are built into the room that is made, and files are edited after that.
+    builds = tuple(ahead.modules(inputs, draft, outlook)) if inputs.prewarm else ()
+    steps: tuple[Step, ...] = (*draft.installs, *draft.moves, *builds, *edits, restart)
     values = outlook.launch.variables()
     return Plan(
         unit=inputs.service.name,
@@ -116,8 +119,13 @@ def _plan(inputs: Inputs, draft: Draft, outlook: Outlook) -> Plan:
         wanted=tuple((name, values.get(name)) for name in draft.wanted),
         rejected=draft.rejected,
         refused=outlook.refused,
-        warnings=(*draft.warnings, *_costs(draft, outlook, steps)),
+        warnings=(*draft.warnings, *_costs(inputs, draft, outlook, steps)),
     )
+
+
+def _entries(moves: Sequence[MoveCache]) -> str:
+    size = sum(move.size for move in moves) / _MEGABYTE
+    return f"{len(moves)} cache entr{'y' if len(moves) == 1 else 'ies'} ({size:.0f} MB)"
 
 
 def _is_unit_file(path: str) -> bool:
@@ -125,12 +133,15 @@ def _is_unit_file(path: str) -> bool:
     return "/systemd/" in path and path.endswith((".service", ".conf"))
 
 
-def _costs(draft: Draft, outlook: Outlook, steps: Iterable[Step]) -> Iterator[str]:
+def _costs(inputs: Inputs, draft: Draft, outlook: Outlook, steps: Iterable[Step]) -> Iterator[str]:
     """What the restart will take longer for, and what can't be promised."""
-    if draft.moves:
-        count, size = len(draft.moves), sum(move.size for move in draft.moves)
-        entries = f"{count} cache entr{'y' if count == 1 else 'ies'} ({size / _MEGABYTE:.0f} MB)"
-        yield f"{entries} will be built anew: from seconds to some minutes each"
+    place = ahead.folder(outlook.resolutions) if inputs.prewarm else None
+    early = [move for move in draft.moves if ahead.module(move, place)]
+    late = [move for move in draft.moves if move not in early]
+    if early:
+        yield f"{_entries(early)} will be built anew ahead of the restart: from seconds to some minutes each"
+    if late:
+        yield f"{_entries(late)} will be built anew at the next start: from seconds to some minutes each"
     if all(isinstance(step, RestartUnit) for step in steps):
         yield "nothing that is here now explains the failure any more: only the restart is left"
     if outlook.launch.unknown:

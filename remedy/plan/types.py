@@ -45,12 +45,13 @@ class EditFile:
 @dataclass(frozen=True, slots=True)
 class MoveCache:
     """Move one stale cache entry aside; it is deleted when the service is healthy, moved back on rollback.
-    ``size`` in bytes; ``owner`` is the uid that owns the folder above it."""
+    ``size`` in bytes. ``new``: nothing is there yet; it is built ahead of the restart, and removed on rollback."""
 
     path: str
     size: int
     library: str
     reason: str
+    new: bool = False
 
 
 @dataclass(frozen=True, slots=True)

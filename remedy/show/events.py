@@ -15,6 +15,8 @@ def event_json(event: Event) -> dict[str, Any]:
     if event.verdict is not None:
         return verdict_json(event.verdict)
     value: dict[str, Any] = {"event": event.kind, "state": event.state, "text": redact(plain(event.text))}
+    if event.kind == "prewarm":
+        value |= {"event": "progress", "phase": "prewarm"}
     if event.step is not None:
         value |= {"step": event.step, "of": event.total}
     if event.fraction is not None:

@@ -68,7 +68,7 @@ def step_json(step: Step, redact: Redact) -> dict[str, Any]:
         }
     if isinstance(step, MoveCache):
         return {
-            "kind": "move-cache",
+            "kind": "build-kernel" if step.new else "move-cache",
             "path": step.path,
             "size": step.size,
             "library": step.library,
@@ -118,7 +118,7 @@ def _aim(plan: Plan) -> str:
 def _items(group: list[Step]) -> Iterator[list[Step]]:
     """The steps that are shown as one: all cache entries together, any other by itself."""
     if isinstance(group[0], MoveCache):
-        yield group
+        yield from (list(part) for _, part in groupby(group, key=lambda step: isinstance(step, MoveCache) and step.new))
     else:
         yield from ([step] for step in group)
 
@@ -167,6 +167,8 @@ def _asked(change: PackageChange, step: InstallPackages) -> bool:
 
 
 def _caches_text(number: str, moves: Sequence[MoveCache], columns: int) -> str:
+    if moves[0].new:
+        return _kernels_text(number, moves, columns)
     total = size(sum(move.size for move in moves))
     entries = f"{len(moves)} stale cache entr{'ies' if len(moves) != 1 else 'y'}"
     heading = wrap(
@@ -178,6 +180,16 @@ def _caches_text(number: str, moves: Sequence[MoveCache], columns: int) -> str:
     ]
     more = [f"     and {len(moves) - _SHOWN_ENTRIES} more"] if len(moves) > _SHOWN_ENTRIES else []
     return "\n".join([heading, *shown, *more])
+
+
+def _kernels_text(number: str, moves: Sequence[MoveCache], columns: int) -> str:
+    folder = moves[0].path.rpartition("/")[0]
+    heading = f"{number}Build {len(moves)} kernel module{'s' if len(moves) != 1 else ''} ahead of the restart"
+    lines = [wrap(f"{heading}, in {folder}; removed again if the start fails", 0, columns, 3)]
+    for move in moves[:_SHOWN_ENTRIES]:
+        lines.append(wrap(f"{move.path.rpartition('/')[2]}: {plain(move.reason)}", 5, columns, 7))
+    more = [f"     and {len(moves) - _SHOWN_ENTRIES} more"] if len(moves) > _SHOWN_ENTRIES else []
+    return "\n".join([*lines, *more])
 
 
 def _restart_text(number: str, step: RestartUnit, columns: int) -> str:

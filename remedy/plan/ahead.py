@@ -1,0 +1,70 @@
+"""Kernel modules that the planned start will need built: they are built ahead of it, while the old service runs.
+
+Where a module's place is empty a rollback empties it again, and where it is not, what stands there is moved aside.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from remedy.jit.types import Resolution
+from remedy.plan.draft import Draft
+from remedy.plan.inputs import Inputs
+from remedy.plan.outlook import Outlook
+from remedy.plan.types import MoveCache
+
+LIBRARY: Final = "flashinfer"
+
+# FlashInfer: jit/core.py logs the module that it loads; ninja names the folder in each command; and a traceback has
+# the generator, which is named after the module.
+_NAMED: Final = (r"Loading JIT ops: ([\w-]{1,200})", r"/cached_ops/([\w-]{1,200})/", r"\bin gen_(\w{1,200}?)_module\b")
+
+
+def named(lines: Iterable[str]) -> tuple[str, ...]:
+    """FlashInfer's modules that these lines of a log name, in order."""
+    patterns = [re.compile(pattern) for pattern in _NAMED]
+    found = (match[1] for line in lines for pattern in patterns for match in pattern.finditer(line))
+    return tuple(name for name in dict.fromkeys(found) if name != "tmp")
+
+
+def folder(resolutions: Iterable[Resolution]) -> str | None:
+    """The folder that FlashInfer keeps its modules in."""
+    return next((one.cache for one in resolutions if one.library == LIBRARY), None)
+
+
+def module(step: MoveCache, planned: str | None) -> str | None:
+    """The module that this step makes room for in the planned folder."""
+    above, name = posixpath.split(step.path)
+    return name if step.library == LIBRARY and planned is not None and above == planned else None
+
+
+def modules(inputs: Inputs, draft: Draft, outlook: Outlook) -> Iterator[MoveCache]:
+    """Room for the modules that failed, that were left half built, and that the cache of before holds elsewhere."""
+    planned = folder(outlook.resolutions)
+    if planned is None or outlook.launch.interpreter is None:
+        return
+    here = {entry.path: entry for cache in draft.snapshot.caches for entry in cache.entries}
+    taken = {move.path for move in draft.moves}
+    for entry in here.values():
+        if posixpath.dirname(entry.path) == planned and not entry.built:
+            taken.add(entry.path)
+            yield MoveCache(entry.path, entry.size, LIBRARY, "its build came to no end")
+    for name, why in _wanted(inputs, planned).items():
+        path = posixpath.join(planned, name)
+        if path not in here and path not in taken:
+            yield MoveCache(path, 0, LIBRARY, why, new=True)
+
+
+def _wanted(inputs: Inputs, planned: str) -> dict[str, str]:
+    """Names of modules, and why each is wanted."""
+    wanted = dict.fromkeys(named(line.text for line in inputs.snapshot.journal), "the failing log names it")
+    present = folder(inputs.resolutions)
+    if present is not None and present != planned:
+        for cache in inputs.snapshot.caches:
+            for entry in cache.entries:
+                if entry.built and posixpath.dirname(entry.path) == present:
+                    wanted.setdefault(entry.name, f"the cache of before holds it in {present}")
+    return wanted

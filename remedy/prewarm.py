@@ -1,0 +1,93 @@
+"""Kernels built ahead of the restart, in the twin and into the service's own cache, while the old service runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from remedy.change.twin import Probed, Twin
+from remedy.change.types import Event
+from remedy.plan import ahead
+from remedy.plan.types import MoveCache, Plan
+from remedy.proof import expander, probe_source, telling_line
+from remedy.road import Look
+from remedy.unit.types import Launch, Service
+
+# Seconds for all modules together; the largest take some minutes each.
+_TIMEOUT = 3600.0
+# Bytes of memory that one compiler of a large kernel takes.
+_A_COMPILER = 4 << 30
+Prewarm = Callable[[Callable[[Event], None]], str | None]
+
+
+def prewarmer(seen: Look, plan: Plan, service: Service, launch: Launch) -> Prewarm | None:
+    """Builds the modules that the plan makes room for; None where there are none.
+
+    It says why not only where the restart would meet the same: a compiler refused a module that the failing log
+    names. What can't be built from outside, or is stopped by a limit, is told and left to the service.
+    """
+    arguments = _arguments(seen, plan, launch)
+    source, interpreter = probe_source("flashinfer_module"), launch.interpreter
+    if not arguments or source is None or interpreter is None:
+        return None
+    needed = frozenset(ahead.named(line.text for line in seen.snapshot.journal))
+    twin = Twin(
+        service,
+        interpreter,
+        launch.variables(),
+        expander(seen, service),
+        probes=dict.fromkeys(arguments, source),
+        timeout=_TIMEOUT,
+        arguments=arguments,
+        real=True,
+        jobs=jobs(),
+    )
+
+    def prewarm(tell: Callable[[Event], None]) -> str | None:
+        from remedy.change.twin import prove
+
+        def count(name: str, done: int, total: int) -> None:
+            tell(Event("prewarm", f"{name}: kernels {done}/{total}", fraction=done / total))
+
+        proof = prove(twin, lambda result: tell(Event("prewarm", _told(result))), count)
+        if proof.why:
+            tell(Event("prewarm", f"no kernels are built ahead: {proof.why}"))
+        refused = next((one for one in proof.results if one.library in needed and refusal(one)), None)
+        return f"{refused.library}: {telling_line(refused.error)}" if refused else None
+
+    return prewarm
+
+
+def _arguments(seen: Look, plan: Plan, launch: Launch) -> Mapping[str, Mapping[str, Any]]:
+    """What each module's build is called with, by the module's name."""
+    moves = [step for step in plan.steps if isinstance(step, MoveCache)]
+    if not moves:
+        return {}
+    from remedy.jit import resolve_all
+    from remedy.value import replace
+
+    planned = ahead.folder(resolve_all(replace(seen.context, env=launch.variables())))
+    present = ahead.folder(seen.resolutions) or ""
+    names = ((ahead.module(move, planned), move.path) for move in moves)
+    return {name: {"name": name, "path": path, "before": f"{present}/{name}"} for name, path in names if name}
+
+
+def _told(result: Probed) -> str:
+    if result.ok:
+        return f"{result.library}: built in {result.seconds:.1f} s"
+    return f"{result.library}: not built ahead, but at the start: {telling_line(result.error)}"
+
+
+def refusal(result: Probed) -> bool:
+    """Whether the service's own start would meet the same: the compiler refused, and no limit of ours ended it."""
+    compiled = any(word in result.error for word in ("error:", "nvcc fatal", "ptxas fatal", "cannot find -l"))
+    killed = any(word in result.error for word in ("Killed", "No space left", "out of memory"))
+    return not result.ok and result.ended and compiled and not killed and "NotForeseen" not in result.error
+
+
+def jobs() -> int:
+    """How many compilers may run side by side: by the processors, and by the memory that the twin may take."""
+    from remedy.change.twin_unit import memory_limit
+
+    return max(1, min(os.cpu_count() or 1, memory_limit() // _A_COMPILER))
