@@ -68,9 +68,8 @@ def _arguments(seen: Look, plan: Plan, launch: Launch) -> Mapping[str, Mapping[s
     from remedy.value import replace
 
     planned = ahead.folder(resolve_all(replace(seen.context, env=launch.variables())))
-    present = ahead.folder(seen.resolutions) or ""
     names = ((ahead.module(move, planned), move.path) for move in moves)
-    return {name: {"name": name, "path": path, "before": f"{present}/{name}"} for name, path in names if name}
+    return {name: {"name": name, "path": path} for name, path in names if name}
 
 
 def _told(result: Probed) -> str:

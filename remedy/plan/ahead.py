@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from remedy.facts.types import CacheEntry
+from remedy.jit import tables
 from remedy.jit.types import Resolution
 from remedy.plan.draft import Draft
 from remedy.plan.inputs import Inputs
@@ -61,10 +63,17 @@ def modules(inputs: Inputs, draft: Draft, outlook: Outlook) -> Iterator[MoveCach
 def _wanted(inputs: Inputs, planned: str) -> dict[str, str]:
     """Names of modules, and why each is wanted."""
     wanted = dict.fromkeys(named(line.text for line in inputs.snapshot.journal), "the failing log names it")
-    present = folder(inputs.resolutions)
-    if present is not None and present != planned:
-        for cache in inputs.snapshot.caches:
-            for entry in cache.entries:
-                if entry.built and posixpath.dirname(entry.path) == present:
-                    wanted.setdefault(entry.name, f"the cache of before holds it in {present}")
+    # RELEASE/TARGETS/cached_ops/MODULE: of the same release, for other targets.
+    release = posixpath.dirname(posixpath.dirname(planned))
+    for entry in (entry for cache in inputs.snapshot.caches for entry in cache.entries):
+        above = posixpath.dirname(entry.path)
+        if above != planned and posixpath.dirname(posixpath.dirname(above)) == release and _runs_here(entry, inputs):
+            wanted.setdefault(entry.name, f"the cache of before holds it in {above}")
     return wanted
+
+
+def _runs_here(entry: CacheEntry, inputs: Inputs) -> bool:
+    """Whether a GPU that is here could have run it."""
+    return entry.built and any(
+        tables.runs_on(target, one) for target in entry.targets for one in inputs.snapshot.capabilities
+    )

@@ -20,8 +20,8 @@ class NotForeseen(Exception):
     """The module can't be built from outside: the service builds it itself, as it always did."""
 
 
-def probe(work: str, name: str, path: str, before: str) -> dict[str, str]:  # noqa: ARG001
-    """Build the module; returns how. ``path`` is where it must come to lie, ``before`` where it lay."""
+def probe(work: str, name: str, path: str) -> dict[str, str]:  # noqa: ARG001
+    """Build the module; returns how. ``path`` is where it must come to lie."""
     spec = generated(name)
     if spec is not None:
         check(spec, path)
@@ -29,7 +29,7 @@ def probe(work: str, name: str, path: str, before: str) -> dict[str, str]:  # no
         spec.build(verbose=True)
         return {"how": "generator"}
     try:
-        spec = recorded(name, record(name, path, before)) or registered(name)
+        spec = recorded(name, record(name, path)) or registered(name)
         check(spec, path)
         spec.build(verbose=True)
     except Exception as error:
@@ -86,9 +86,11 @@ def registered(name: str) -> Any:
     return core.jit_spec_registry.get_all_specs().get(name)
 
 
-def record(name: str, path: str, before: str) -> str:
-    """The module's earlier build record, from where it lay or from beside its place; empty where there is none."""
-    for folder in (before, *glob.glob(os.path.join(os.path.dirname(path), ".remedy-*"))):
+def record(name: str, path: str) -> str:
+    """The module's earlier build record, moved aside or of other targets; empty where there is none."""
+    above = os.path.dirname(path)
+    others = os.path.join(glob.escape(os.path.dirname(os.path.dirname(above))), "*", "cached_ops", name)
+    for folder in (*glob.glob(os.path.join(glob.escape(above), ".remedy-*")), *glob.glob(others)):
         try:
             with open(os.path.join(folder, "build.ninja")) as file:
                 text = file.read()
