@@ -20,13 +20,22 @@ EMPTY_ARCHS: Final = (
 CUDA_FLOOR: Final = Signature(
     "requires CUDA >=", r"SM ?(?P<cc>[\d.]+x?\+?) requires CUDA >= ?(?P<needed>\d+\.\d+)", library="flashinfer"
 )
-# nvcc's refusal of a target.
-UNSUPPORTED_ARCH: Final = Signature(
-    "nsupported gpu architecture", r"nsupported gpu architecture '?(?:compute|sm|lto)_(?P<arch>[\w.+-]*)'?"
+# nvcc's refusal of a target: named by -gencode, or by -arch.
+UNSUPPORTED_ARCH: Final = (
+    *any_of(
+        "nsupported gpu architecture",
+        "nsupported GPU architecture",
+        pattern=r"nsupported (?:gpu|GPU) architecture '?(?:compute|sm|lto)_(?P<arch>[\w.+-]*)'?",
+    ),
+    Signature(
+        "is not defined for option",
+        r"nvcc\b.*Value '(?:sm|compute)_(?P<arch>\w+)' is not defined for option 'gpu-(?:architecture|code)'",
+    ),
 )
+# ptxas' own.
 UNDEFINED_VALUE: Final = Signature(
     "is not defined for option",
-    r"Value '(?:sm|compute)_(?P<arch>\w+)' is not defined for option '(?P<option>[\w-]+)'",
+    r"^(?!.*\bnvcc fatal).*Value '(?:sm|compute)_(?P<arch>\w+)' is not defined for option '(?P<option>[\w-]+)'",
 )
 # A run of nvcc as ninja and tracebacks print it: the compiler in use, and what it was asked for.
 NVCC_RUN: Final = Signature(
@@ -48,17 +57,19 @@ NVCC_MISSING: Final = (
     ),
     # errno is a number in every language: ENOENT, EACCES, ENOTDIR
     Signature("nvcc", r"\[Errno (?:2|13|20)\] [^:'\"]{2,80}: ['\"](?P<program>[^'\"]*nvcc)['\"]"),
+    # a quoted command with its arguments, then what the system said of it
+    Signature("nvcc", r"['\"](?P<program>[^'\"\s]*nvcc)\b[^'\"]*['\"]: (?:\[Errno (?:2|13|20)\]|No such file)"),
     # distutils quotes the command, and a quoted CUDA_HOME within it
     Signature("nvcc", r"(?:execute|command) [\"']?(?P<program>\S*nvcc)[\"']?(?:\"|')?(?: failed)?: No such file"),
 )
-# A program that is looked for on PATH, and is not there.
+# A program that is looked for on PATH, and is not there; a name with a slash or an extension is a file's.
 NOT_ON_PATH: Final = any_of(
     "No such file or directory: '",
     "[Errno 2]",
     "not found",
-    pattern=r"(?:No such file or directory|\[Errno 2\] [^:'\"]{2,80}): '(?P<missing>ninja|nvcc|which|gcc|g\+\+"
-    r"|c\+\+|cc)'"
-    r"|sh: (?:line )?(?:\d+: )?(?P<missing2>ninja|nvcc|gcc|g\+\+|c\+\+|cc|python\d?): (?:command )?not found",
+    pattern=r"(?:No such file or directory|\[Errno 2\] [^:'\"]{2,80}): '(?P<missing>[\w+-]+)'"
+    r"|sh: (?:line )?(?:\d+: )?(?P<missing2>[\w+-]+): (?:command )?not found"
+    r"|exec: \"(?P<missing3>[\w+-]+)\": executable file not found in \$PATH",
     weak=True,
 )
 NINJA_127: Final = any_of(

@@ -7,7 +7,7 @@ from typing import Final
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.catalogue.rights import behind, denied_path
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     CACHED_MODULE,
     PERMISSION,
@@ -40,8 +40,12 @@ _STALE: Final = (
         r"|for|by) (?:a )?(?:different|another|older)",
     ),
 )
-_IN_CACHE: Final = Signature(
-    "_compile", r"torch_compile_cache/|torch_aot_compile/|vllm/compilation/caching\.py", weak=True, library="vllm"
+_IN_CACHE: Final = any_of(
+    "_compile",
+    "vllm/compilation/",
+    pattern=r"torch_compile_cache/|torch_aot_compile/|vllm/compilation/caching\.py",
+    weak=True,
+    library="vllm",
 )
 # Such a frame stands in every traceback of a compiled model; these are what a graph of another version fails with.
 _OUTDATED: Final = (
@@ -68,7 +72,7 @@ def _stale(case: Case) -> Claim | None:
     )
     if said or missing:
         return claim_from(said + missing)
-    inside, told = case.hits(_IN_CACHE), case.hits(_CORRUPTED, *_OUTDATED)
+    inside, told = case.hits(*_IN_CACHE), case.hits(_CORRUPTED, *_OUTDATED)
     if inside and told:
         return claim_from(told + inside[:1], certainty="likely", weight=Weight.NOTED)
     if case.has(_UNPICKLED, _BAD_JSON) and case.has(_TRITON_CACHE, _CORRUPTED):
@@ -176,7 +180,7 @@ CAUSES: Final = (
         judge=_stale,
         signatures=(
             *_STALE,
-            _IN_CACHE,
+            *_IN_CACHE,
             *_OUTDATED,
             _CORRUPTED,
             _UNPICKLED,

@@ -37,7 +37,9 @@ _NOT_FOUND: Final = (
     Signature(
         "nvcc not found", r"nvcc not found (?:at|and PyTorch|in|on)|RuntimeError: nvcc not found", library="torch"
     ),
-    Signature("nvcc was not found", r"unavailable since nvcc was not found", library="flashinfer"),
+    Signature("nvcc was not found", r"(?:unavailable since|was requested, but) nvcc was not found"),
+    # the set-up scripts of flash-attn and its kin go on without nvcc, to a name that only nvcc would have set
+    Signature("'bare_metal_version' is not defined"),
     Signature("FlashInfer kernels are disabled", r"nvcc \(", library="flashinfer"),
     Signature("ailed to find nvcc"),
     Signature("CUDA_TOOLKIT_ROOT_DIR not found"),
@@ -85,6 +87,9 @@ _NEWER_OPTIONS: Final = (
 _TOO_OLD: Final = (
     Signature(
         "NVCC version", r"NVCC version (?:should be >=|must be at least) ?(?P<needed>[\d.]+)", library="deep_gemm"
+    ),
+    Signature(
+        "only supported on CUDA", r"only supported on CUDA (?P<needed>[\d.]+) (?:and above|or (?:above|later|newer))"
     ),
     Signature("nvcc fatal", r"nvcc fatal\s*: Unknown option '?-{0,2}(?:" + _NEWER_OPTIONS + r")(?:[=' ]|$)"),
     Signature(
@@ -153,7 +158,7 @@ def _aged(case: Case) -> tuple[Evidence, ...]:
 
 
 def _refused_target(case: Case) -> Claim | None:
-    hits = tuple(hit for hit in case.hits(UNSUPPORTED_ARCH) if reading.target(hit, case) == "old")
+    hits = tuple(hit for hit in case.hits(*UNSUPPORTED_ARCH) if reading.target(hit, case) == "old")
     return claim_from(hits, _too_old_for(case, hits[0].groups["arch"])) if hits else None
 
 
@@ -307,7 +312,7 @@ CAUSES: Final = (
             _OLD_PTX_ISA,
             *EMPTY_ARCHS,
             CUDA_FLOOR,
-            UNSUPPORTED_ARCH,
+            *UNSUPPORTED_ARCH,
             NVCC_RUN,
             NVCC_RELEASE,
             *BUILD_FAILED,

@@ -46,6 +46,9 @@ _TOO_OLD: Final = (
         "please update your driver", r"unsatisfied condition: cuda ?>= ?(?P<needed>[\d.]+)|please update your driver"
     ),
     Signature("orward compatibility was attempted on non supported HW"),
+    # CUDA runtime API, cudaErrorCallRequiresNewerDriver
+    Signature("not supported in the installed CUDA driver"),
+    Signature("cudaErrorCallRequiresNewerDriver"),
     Signature(
         "river", r"(?:NVIDIA|CUDA|nvidia) [Dd]river .{0,60}(?:is too old|is outdated|needs to be updated|too old)"
     ),

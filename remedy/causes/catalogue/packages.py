@@ -22,6 +22,11 @@ _LOAD: Final = (
     Signature("ould not load library", r"[Cc]ould not load library (?P<lib>" + _CUDA_LIBRARY + r"[\w.]*)"),
     Signature("nable to load any of", r"Unable to load any of \{(?P<lib>lib[\w.]+)"),
     Signature("Failed to load dynamic shared library", r"shared library \S+ (?P<lib>lib\S*)", library="tvm-ffi"),
+    Signature(
+        "dlopen", r"Error in dlopen(?: for library)?:? (?P<lib>" + _CUDA_LIBRARY + r"\.so(?:\.\d+)*)", library="torch"
+    ),
+    Signature("libNVVM cannot be found", r"(?P<lib>libNVVM) cannot be found", library="numba"),
+    Signature("library nvvm not found", library="numba"),
     Signature("is not loaded in the current process", r"(?P<lib>lib\w+) is not loaded in the current process"),
     Signature("not found", r"(?P<lib>" + _CUDA_LIBRARY + r"\.so[.\d]*)(?: was| is|:)? not found"),
     Signature("=> not found", r"(?P<lib>lib\S+\.so[.\d]*) => not found"),
@@ -88,6 +93,8 @@ _VERSIONS: Final = (
     Signature("nvJitLink", r"undefined symbol: __nvJitLink\w+"),
     Signature("version `", r"version [`'](?:GLIBCXX|CXXABI|GLIBC)_[\d.]+' not found"),
     Signature(", version lib", r"undefined symbol: \w+, version lib\w+\.so"),
+    # ld.so, where the library is there and too old for the symbol's version
+    Signature("not defined in file", r"symbol \S+,? version \S+ not defined in file (?P<lib>lib\S+)"),
     Signature(
         "compiled with different", r"(?:PyTorch|torch\w*) .{0,60}compiled with different CUDA (?:major )?versions"
     ),

@@ -22,7 +22,7 @@ from remedy.causes.shared import (
 def _too_new(case: Case) -> Claim | None:
     dropped = rules.nvcc_dropped_gpu(case.facts)
     facts = (case.fact(dropped, "nvcc"),) if dropped else ()
-    hits = tuple(hit for hit in case.hits(UNSUPPORTED_ARCH) if reading.target(hit, case) == "new")
+    hits = tuple(hit for hit in case.hits(*UNSUPPORTED_ARCH) if reading.target(hit, case) == "new")
     if hits:
         return claim_from(hits, facts)
     if facts and case.has(*BUILD_FAILED):
@@ -57,6 +57,17 @@ _MISMATCH: Final = (
         library="torch",
     ),
     Signature("raise RuntimeError(CUDA_MISMATCH_MESSAGE", library="torch"),
+    Signature(
+        "torch was compiled with",
+        r"CUDA version (?P<nvcc>[\d.]+) does not match the version torch was compiled with (?P<torch>[\d.]+)",
+        library="deepspeed",
+    ),
+    Signature("CUDAMismatchException", r"CUDAMismatchException(?: is not|:|$)", library="deepspeed"),
+    Signature(
+        "version used to compile",
+        r"does not match the version used to compile Py[Tt]orch(?:.*compiled with C[Uu][Dd][Aa] (?P<torch>[\d.]+\d))?",
+        library="apex",
+    ),
 )
 
 
@@ -110,7 +121,7 @@ CAUSES: Final = (
         advice="`remedy fix {unit}` points the unit to an older toolkit that serves GPU and driver.",
         judge=_too_new,
         signatures=(
-            UNSUPPORTED_ARCH,
+            *UNSUPPORTED_ARCH,
             *BUILD_FAILED,
             UNSUPPORTED_PTX,
             UNSUPPORTED_PTX_CODE,

@@ -13,6 +13,10 @@ _GPU_MEMORY: Final = (
     Signature("CUDA out of memory"),
     Signature("OutOfMemoryError", r"(?:torch(?:\.cuda)?\.|cuda\.)OutOfMemoryError"),
     Signature("out of memory", r"(?:CUDA|HIP)(?: runtime| driver)? (?:error|failure)[^,;]{0,40}out of memory"),
+    Signature(
+        "out of memory",
+        r"\b(?:CUDA|cuda(?:Error|Malloc|Memcpy|Host)\w*|cuMem\w+|GPU|VRAM|cuBLAS)\b.{0,80}out of memory",
+    ),
     Signature("cudaErrorMemoryAllocation"),
     Signature("CUDA_ERROR_OUT_OF_MEMORY"),
     Signature("cudaMalloc failed: out of memory"),

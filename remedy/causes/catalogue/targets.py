@@ -51,7 +51,7 @@ def _listed(case: Case, names: tuple[str, ...] = rules.ARCH_LISTS) -> tuple[Evid
 
 def _arch_list(case: Case) -> Claim | None:
     listed = _listed(case)
-    refused = tuple(hit for hit in case.hits(UNSUPPORTED_ARCH) if reading.target(hit, case) == "list")
+    refused = tuple(hit for hit in case.hits(*UNSUPPORTED_ARCH) if reading.target(hit, case) == "list")
     said = refused + case.hits(_UNKNOWN_ARCH, _SET_LIST) + _without_suffix(case)
     if said:
         return claim_from(said, listed)
@@ -155,6 +155,10 @@ _KERNEL_CODES: Final = (
     Signature("CUDA_ERROR_NO_BINARY_FOR_GPU"),
     Signature("no kernel image", r"no kernel image (?:is available )?(?:found|for)"),
     Signature("device kernel image is invalid"),
+    Signature(
+        "nvalid device function", r"(?:CUDA|cuda|[Ee]rror).{0,80}invalid device function|cudaErrorInvalidDeviceFunction"
+    ),
+    Signature("This kernel only supports sm", r"This kernel only supports (?P<arch>sm\w+)"),
     Signature("compiled without support for", r"(?:ggml|CUDA).*compiled without|was not compiled .* for (?:sm|arch)"),
     Signature("CUDA kernel", r"has no device code compatible with CUDA arch (?P<arch>\d+)"),
 )
@@ -188,7 +192,7 @@ CAUSES: Final = (
         advice="`remedy show {unit}` tells where *_CUDA_ARCH_LIST is set; `remedy fix {unit}` writes the right one.",
         judge=_arch_list,
         signatures=(
-            UNSUPPORTED_ARCH,
+            *UNSUPPORTED_ARCH,
             _UNKNOWN_ARCH,
             _SET_LIST,
             _NOT_ON_TARGET,

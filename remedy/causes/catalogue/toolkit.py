@@ -29,6 +29,7 @@ _CICC: Final = Signature("cicc", r"(?:cicc|cudafe\+\+|fatbinary): (?:command )?n
 _NO_OBJECT: Final = Signature(
     ".o", r"(?:cannot find|error:) (?P<object>\S*(?:cuda_?\d*|\.cuda)\.o)(?:\b|: No such)", weak=True
 )
+_NVVM_MISSING: Final = Signature("libNVVM cannot be found", weak=True, library="numba")
 _NVCC_SILENT: Final = Signature("NVCC:", r"^\s*NVCC:\s*(?:None|N/A|Not Available)?\s*$", weak=True)
 
 
@@ -51,11 +52,16 @@ def _home_invalid(case: Case) -> Claim | None:
     if failed and case.has(_NVCC_SILENT):
         text = "CUDA_HOME is set, and the nvcc below it names no release"
         return claim_from(case.hits(_NVCC_SILENT), (case.fact(text, "CUDA_HOME"),), certainty="likely")
-    return _misspelt(case, failed + case.hits(NVCC_RUN))
+    return _misspelt(case, failed + case.hits(NVCC_RUN) + _looked_below_root(case))
+
+
+def _looked_below_root(case: Case) -> tuple[Hit, ...]:
+    """What is looked for in $CUDA_HOME/include, lib64 and nvvm, and was not found."""
+    return case.hits(*_HEADER_MISSING, *_LINKER, _NOT_LINKED, _NVVM_MISSING)
 
 
 def _misspelt(case: Case, failed: tuple[Hit, ...]) -> Claim | None:
-    """A root whose spelling can't work, where the log shows a build."""
+    """A root whose spelling can't work, where the log shows a build, or a search below the root."""
     for name in ("CUDA_HOME", "CUDA_PATH"):
         value = case.variable(name)
         fault = rules.root_fault(value)
@@ -66,7 +72,11 @@ def _misspelt(case: Case, failed: tuple[Hit, ...]) -> Claim | None:
 
 # --- toolkit-mixed ------------------------------------------------------------------------------------------------
 
-_INCOMPATIBLE: Final = Signature("CUDA compiler and CUDA toolkit headers are incompatible")
+_INCOMPATIBLE: Final = (
+    Signature("CUDA compiler and CUDA toolkit headers are incompatible"),
+    # torch's and CMake's FindCUDA, wrapped behind "the CUDA"
+    Signature("indCUDA says", r"indCUDA says .*but the CUDA", library="torch"),
+)
 # A module built here wants a function of a newer libcudart than the one that torch brought into the process.
 _OTHER_CUDART: Final = Signature(
     "version libcudart", r"undefined symbol: cuda\w+, version libcudart\.so\.(?P<major>\d+)"
@@ -76,7 +86,7 @@ _OTHER_CUDART: Final = Signature(
 def _mixed(case: Case) -> Claim | None:
     differ = rules.headers_differ(case.facts)
     facts = (case.fact(differ, "nvcc"),) if differ else ()
-    hits = case.hits(_INCOMPATIBLE)
+    hits = case.hits(*_INCOMPATIBLE)
     if case.has(*JIT_AT_WORK):
         hits += case.hits(_OTHER_CUDART)
     if hits:
@@ -203,6 +213,10 @@ CAUSES: Final = (
             NVCC_RUN,
             *NINJA_127,
             *BUILD_FAILED,
+            *_HEADER_MISSING,
+            *_LINKER,
+            _NOT_LINKED,
+            _NVVM_MISSING,
         ),
         observable=True,
         page=Page(
@@ -231,7 +245,7 @@ CAUSES: Final = (
         summary="nvcc and the CUDA headers or libraries that it uses come from different CUDA releases.",
         advice="`remedy toolkits` shows which; `remedy fix {unit}` points everything to one complete toolkit.",
         judge=_mixed,
-        signatures=(_INCOMPATIBLE, _OTHER_CUDART, *BUILD_FAILED, *JIT_AT_WORK),
+        signatures=(*_INCOMPATIBLE, _OTHER_CUDART, *BUILD_FAILED, *JIT_AT_WORK),
         observable=True,
         page=Page(
             meaning="A toolkit's parts are made for one another. nvcc of 13.3 with runtime headers of 13.0 stops at "

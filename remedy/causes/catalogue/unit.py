@@ -25,6 +25,19 @@ _NO_COMMAND: Final = Signature(
 _ENV_NO_PROGRAM: Final = Signature("env: ", r"env: ['‘\"]?(?P<program>[\w./-]+)['’\"]?: No such file or directory")
 _IN_PATH: Final = Signature("executable file not found in $PATH", r'exec: "(?P<program>[^"]+)"')
 _STATUS_127: Final = Signature("status=12", r"code=exited, status=12[67]\b", weak=True)
+#: What systemd or the kernel refused by its path, and what was looked for on PATH.
+_REFUSED: Final = (_EXEC_STEP, _EXEC_UNABLE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, _INTERPRETER)
+_LOOKED_FOR: Final = (_NO_COMMAND, _ENV_NO_PROGRAM, _IN_PATH)
+
+
+def _exec_failed(case: Case) -> Claim | None:
+    """A program that is not on a PATH whose ``$`` was taken literally is a symptom of that."""
+    refused, sought = case.hits(*_REFUSED), case.hits(*_LOOKED_FOR)
+    if refused or sought:
+        literal = not refused and "$" in (case.variable("PATH") or "")
+        return claim_from(refused + sought, weight=Weight.NOTED if literal else None)
+    return claim_from(case.hits(_STATUS_127), certainty="possible", weight=Weight.HINT)
+
 
 # Only variables that hold paths: a password may hold a dollar sign, and must not be shown.
 _PATH_NAMES: Final = r"PATH$|HOME$|DIR$|ROOT$|CACHE$|PREFIX$|^CC$|^CXX$"
@@ -216,18 +229,8 @@ CAUSES: Final = (
         "ExecStart= can't be run: it is missing, not executable, or its interpreter is.",
         advice="Look at it as the service's user would: `ls -l {program}; head -1 {program}`.||Look at the program: "
         "`" + _SHOW + "`, then `ls -l` and `head -1` of its path.",
-        signatures=(
-            _EXEC_STEP,
-            _EXEC_UNABLE,
-            _EXEC_STATUS,
-            _EXEC_OLD,
-            _EXEC_FORMAT,
-            _INTERPRETER,
-            _NO_COMMAND,
-            _ENV_NO_PROGRAM,
-            _IN_PATH,
-            _STATUS_127,
-        ),
+        judge=_exec_failed,
+        signatures=(*_REFUSED, *_LOOKED_FOR, _STATUS_127),
         statuses=(203,),
         page=Page(
             meaning="systemd forked, set everything up, and the kernel refused to execute the program (203/EXEC); or a "
