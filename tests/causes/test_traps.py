@@ -70,6 +70,11 @@ TRAPS = [
     "RuntimeError: Engine process failed to start. See stack trace for the root cause.",
     "CUDA_HOME: /usr/local/cuda\nNVCC: Cuda compilation tools, release 12.8, V12.8.93\n"
     "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0",
+    "nvcc not found, falling back to torch.version.cuda\nRuntimeError: The size of tensor a must match tensor b",
+    "Could not find nvcc, using the prebuilt kernels instead\nKeyError: 'lm_head.weight'",
+    "$ nvcc --version\nbash: nvcc: command not found\nValueError: Unknown quantization method: nvfp4",
+    "ERROR: AttributeError: 'Qwen2Tokenizer' object has no attribute 'all_special_tokens_extended'",
+    "RuntimeError: [../gloo/transport/tcp/pair.cc:525] Connection closed by peer [10.0.0.2]:1",
 ]
 
 

@@ -139,7 +139,8 @@ _DOWNLOAD: Final = (
     ),
     Signature(
         "edge.urm",
-        r"(?i)(?:error|fail|refused|timed? ?out|unreachable|resolv|max retries|HTTPSConnectionPool).*edge\.urm",
+        r"(?i)(?:error|fail|refused|timed? ?out|unreachable|resolv|max retries|HTTPSConnectionPool).*edge\.urm"
+        r"|edge\.urm.*(?:error|fail|refused|timed? ?out|unreachable)",
     ),
     Signature(
         "ubin",

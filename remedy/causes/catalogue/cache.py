@@ -92,6 +92,7 @@ _NO_HOME: Final = Signature(
 _NO_CACHE: Final = Signature(
     "not writ", r"(?:[Cc]ache|cubins?) ?(?:dir(?:ectory)?|folder|path) .{0,60}(?:is )?not writ(?:e?able)"
 )
+_NO_LOCATOR: Final = Signature("no locator available for file", library="numba")
 _NO_PARENT: Final = Signature(
     "No such file or directory: ",
     r"No such file or directory: ['\"](?P<path>/(?:home|nonexistent|root)[^'\"]*/\.(?:cache|triton)[^'\"]*)",
@@ -108,7 +109,7 @@ def _is_cache(hit: Hit) -> bool:
 
 def _unwritable(case: Case) -> Claim | None:
     refused = tuple(hit for hit in case.hits(*PERMISSION, READ_ONLY) if _is_cache(hit))
-    hits = refused + case.hits(_NO_NAME, _NO_HOME, _NO_CACHE)
+    hits = refused + case.hits(_NO_NAME, _NO_HOME, _NO_CACHE, _NO_LOCATOR)
     if hits:
         return claim_from(hits, behind(case, denied_path(hits[0]), hits[0].line.text))
     missing = tuple(hit for hit in case.hits(_NO_PARENT) if rules.is_jit_cache(hit.groups["path"]))
@@ -219,7 +220,7 @@ CAUSES: Final = (
         "write where compiled kernels are kept.",
         advice="`remedy fix {unit}` gives the service a cache folder of its own.",
         judge=_unwritable,
-        signatures=(*PERMISSION, READ_ONLY, _NO_NAME, _NO_HOME, _NO_CACHE, _NO_PARENT),
+        signatures=(*PERMISSION, READ_ONLY, _NO_NAME, _NO_HOME, _NO_CACHE, _NO_LOCATOR, _NO_PARENT),
         page=Page(
             meaning="Every JIT library makes a folder below the home directory at import or at the first build: "
             "~/.triton, ~/.cache/flashinfer, ~/.cache/tvm-ffi and others. It could not be made or written.",

@@ -27,8 +27,10 @@ from remedy.value import replace
 
 # --- nvcc-not-found -----------------------------------------------------------------------------------------------
 
+# A notice that goes on without nvcc is no failure.
+_GOES_ON: Final = r"(?!.*(?:[Ff]all|[Uu]sing|[Ss]kip|[Ii]gnor|[Ii]nstead|[Dd]isabl))"
 _NOT_FOUND: Final = (
-    Signature("ould not find nvcc", library="flashinfer"),
+    Signature("ould not find nvcc", r"ould not find nvcc" + _GOES_ON, library="flashinfer"),
     Signature("'which', 'nvcc'", r"\['which', 'nvcc'\].*returned non-zero"),
     Signature("CUDA_HOME environment variable is not set", library="torch"),
     Signature("ould not find CUDA installation", library="tvm-ffi"),
@@ -41,13 +43,27 @@ _NOT_FOUND: Final = (
     # the set-up scripts of flash-attn and its kin go on without nvcc, to a name that only nvcc would have set
     Signature("'bare_metal_version' is not defined"),
     Signature("FlashInfer kernels are disabled", r"nvcc \(", library="flashinfer"),
-    Signature("ailed to find nvcc"),
+    *any_of(
+        "nvcc",
+        "NVCC",
+        pattern=r"(?:[Cc]an(?:not|'t)|[Cc]ould not|[Uu]nable to|[Ff]ailed to) (?:find|locate) (?:the )?[`'\"]?"
+        r"(?i:nvcc)\b" + _GOES_ON + r"|\b(?i:nvcc)\b[`'\")]{0,2} (?:compiler |binary )?(?:is |was |could )?not (?:be )?"
+        r"(?:installed|found|available)" + _GOES_ON,
+    ),
+    Signature("make", r"^(?:g?make|cmake)(?:\[\d+\])?: (?P<program>nvcc): "),
+    Signature("No CMAKE_CUDA_COMPILER could be found"),
+    Signature("annot find cuda path"),
+    Signature("MissingCUDAException", library="deepspeed"),
     Signature("CUDA_TOOLKIT_ROOT_DIR not found"),
     Signature("ould not find compiler set in environment variable CUDACXX"),
     Signature("No CUDA toolset found"),
     Signature("nvcc binary could not be located"),
     Signature("cuda_home", r"assert cuda_home\b|in _find_cuda_home$|CUDA_HOME is not None"),
-    Signature("CUDA_HOME", r"(?:assert|Assertion).*CUDA_HOME|CUDA_HOME (?:is|was) (?:None|not (?:set|found))"),
+    Signature(
+        "CUDA_HOME",
+        r"(?:assert|Assertion).*CUDA_HOME|CUDA_HOME (?:is|was) (?:None|not (?:set|found))"
+        r"|(?:annot|ould not) find CUDA_HOME",
+    ),
     Signature(
         "CUDA toolkit", r"[Cc]ould not (?:find|locate) (?:the )?CUDA [Tt]oolkit|CUDA toolkit (?:is |was )?not found"
     ),
@@ -55,6 +71,12 @@ _NOT_FOUND: Final = (
 # vLLM up to 0.31 defines its FlashInfer wrappers only where nvcc is on PATH; the lack shows as a Python error.
 _SWITCHED_OFF: Final = Signature(
     "vllm.utils.flashinfer", r"module 'vllm\.utils\.flashinfer' has no attribute", weak=True, library="flashinfer"
+)
+
+
+# What an interactive shell says to whoever tries it out; in a service's log, a wrapper script.
+_TRIED: Final = Signature(
+    "nvcc", r"^(?:-?\w*sh|which): (?:[^:]{1,12}: )?(?:no (?=nvcc in)|)(?P<program>nvcc)(?:: \S| in \()"
 )
 
 
@@ -69,7 +91,16 @@ def _not_found(case: Case) -> Claim | None:
     if switched_off and not (named or said) and case.facts.flashinfer and not case.facts.nvcc:
         text = "FlashInfer is installed, and no nvcc is known: vLLM has switched FlashInfer off"
         return claim_from(switched_off, (case.fact(text),), certainty="likely")
-    return claim_from(tuple(sorted(named + said, key=lambda hit: hit.line.number)))
+    return claim_from(tuple(sorted(named + said, key=lambda hit: hit.line.number))) or _tried_out(case)
+
+
+def _tried_out(case: Case) -> Claim | None:
+    """A shell without nvcc is the verdict only where nothing else fails."""
+    tried = case.hits(_TRIED)
+    lines = {hit.line.number for hit in tried}
+    if any(line.number not in lines for line in case.errors):
+        return None
+    return claim_from(tried, certainty="possible", weight=Weight.NOTED)
 
 
 # --- nvcc-too-old -------------------------------------------------------------------------------------------------
@@ -90,6 +121,9 @@ _TOO_OLD: Final = (
     ),
     Signature(
         "only supported on CUDA", r"only supported on CUDA (?P<needed>[\d.]+) (?:and above|or (?:above|later|newer))"
+    ),
+    Signature(
+        "#error", r"#error.*\b(?:CUDA|nvcc)(?: [Tt]oolkit)? (?P<needed>1\d\.\d+)(?:\+| or (?:newer|later|higher|above))"
     ),
     Signature("nvcc fatal", r"nvcc fatal\s*: Unknown option '?-{0,2}(?:" + _NEWER_OPTIONS + r")(?:[=' ]|$)"),
     Signature(
@@ -265,7 +299,7 @@ CAUSES: Final = (
         summary="A library has to compile a CUDA kernel and finds no nvcc where it looks.",
         advice="`remedy fix {unit}` installs or points to a toolkit that suits torch and the GPU.",
         judge=_not_found,
-        signatures=(*_NOT_FOUND, _SWITCHED_OFF, SHELL_NOT_FOUND, *NVCC_MISSING, NVCC_RUN, *NINJA_127),
+        signatures=(*_NOT_FOUND, _TRIED, _SWITCHED_OFF, SHELL_NOT_FOUND, *NVCC_MISSING, NVCC_RUN, *NINJA_127),
         observable=True,
         page=Page(
             meaning="FlashInfer, torch's extensions, TVM-FFI, SGLang, DeepGEMM and TileLang compile kernels on the "

@@ -95,7 +95,8 @@ _LIBCUDA: Final = (
     Signature("Found no NVIDIA driver on your system"),
     Signature(
         "CUDA driver",
-        r"libcuda.*not found|[Cc]ould not find (?:the )?CUDA driver|CUDA driver (?:library )?(?:was )?not found",
+        r"libcuda.*not found|[Cc]ould not find (?:the )?CUDA driver"
+        r"|CUDA driver (?:library )?(?:(?:was )?not|cannot be) found",
     ),
 )
 
@@ -140,6 +141,8 @@ _GONE: Final = (
     Signature("no GPU detected"),
     Signature("no compatible GPUs were discovered"),
     Signature("No CUDA runtime", r"No CUDA runtime is found$"),
+    Signature("number of available GPUs", r"(?:larger than|exceeds?) .{0,30}number of available GPUs"),
+    Signature("Device string must not be empty", library="vllm"),
     *any_of(
         "o GPU",
         "o NVIDIA GPU",

@@ -32,6 +32,7 @@ _NO_COMPILER: Final = (
         r"Error checking compiler version for (?P<compiler>\S+): .*(?:No such|not found)",
     ),
     Signature("No CMAKE_CXX_COMPILER could be found"),
+    Signature("no acceptable C compiler found"),
     Signature("o C++ compiler", r"[Nn]o C\+\+ compiler (?:found|available)|Could not find (?:a )?C\+\+ compiler"),
     Signature(
         "ompiler",
@@ -46,6 +47,7 @@ _UNSUPPORTED: Final = (
         "unsupported GNU version", r"gcc versions later than (?P<highest>\d+) are not supported|unsupported GNU version"
     ),
     Signature("nsupported clang version"),
+    Signature("upported gcc/g++ host compiler found"),
     Signature("is greater than the maximum required version by CUDA", r"\((?P<gcc>[\d.]+)\) is greater than"),
     Signature("is less than the minimum required version by CUDA", r"\((?P<gcc>[\d.]+)\) is less than"),
     Signature("parameter packs not expanded", r"std_function\.h|functional"),
@@ -59,6 +61,7 @@ _UNSUPPORTED: Final = (
         r"(?:floatn|stdlib|math)\S*\(\d+\): error: (?:identifier|invalid).*_Float\d"
         r"|identifier \"_Float\d+x?\" is undefined",
     ),
+    Signature("floatn", r"/floatn\S*\(\d+\): error: invalid combination of type specifiers"),
     Signature("/usr/lib/gcc/", r"/usr/lib/gcc/\S+/include/\S+\(\d+\): error: (?:identifier|argument|invalid)"),
     Signature("is undefined", r"/c\+\+/\d+/\S+\(\d+\): error: identifier \"__\w+\" is undefined"),
     Signature(
@@ -202,6 +205,7 @@ CAUSES: Final = (
                 r"(?:sh: (?:line )?\d+: |sh: |env: ['‘]?)(?:\S*/)?ninja['’]?: (?:command )?(?:not found|No such)",
             ),
             Signature("ninja (PATH) is missing", library="flashinfer"),
+            Signature("build program corresponding to", r"build program corresponding to \"Ninja"),
             Signature(
                 "ninja",
                 r"(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|requires) ['\"`]?ninja\b"

@@ -27,6 +27,8 @@ _LOAD: Final = (
     ),
     Signature("libNVVM cannot be found", r"(?P<lib>libNVVM) cannot be found", library="numba"),
     Signature("library nvvm not found", library="numba"),
+    Signature("ailed to open lib", r"[Ff]ailed to open (?P<lib>" + _CUDA_LIBRARY + r"[\w.-]*)"),
+    Signature("DynamicLibNotFoundError", r"Failure finding \"(?P<lib>lib[\w.]+)", library="cuda-pathfinder"),
     Signature("is not loaded in the current process", r"(?P<lib>lib\w+) is not loaded in the current process"),
     Signature("not found", r"(?P<lib>" + _CUDA_LIBRARY + r"\.so[.\d]*)(?: was| is|:)? not found"),
     Signature("=> not found", r"(?P<lib>lib\S+\.so[.\d]*) => not found"),
@@ -101,7 +103,7 @@ _VERSIONS: Final = (
     Signature("operator torchvision::nms does not exist"),
     Signature(
         "minimum required version",
-        r"flashinfer_python .{0,60}minimum required version|is less than the minimum required version",
+        r"flashinfer_python .{0,60}minimum required version|is less than the minimum required version(?! by CUDA)",
     ),
     Signature(
         "No module named",
@@ -178,6 +180,13 @@ _CONFLICT: Final = (
     Signature("PydanticUserError"),
     Signature("Descriptors cannot be created directly"),
     Signature("Unrecognized configuration class"),
+    Signature("numpy.core.multiarray failed to import"),
+    # a class of transformers, or of a model's own code for another release of it
+    Signature(
+        "object has no attribute",
+        r"AttributeError: '(?P<package>\w+(?:Tokenizer|TokenizerFast|Config|Processor))' object has no attribute"
+        r" '(?P<name>\w+)'",
+    ),
 )
 _KEY: Final = Signature("KeyError: '", r"^KeyError: '(?P<model_type>[a-z][\w-]{2,})'$", weak=True)
 _TRANSFORMERS: Final = Signature("transformers", r"transformers(?:_utils)?/|configuration_auto", weak=True)
@@ -209,8 +218,11 @@ _MISSING: Final = (
     ),
     Signature(
         "lease install",
-        r"(?:ImportError|ModuleNotFoundError|RuntimeError|ValueError|AssertionError): .*[Pp]lease install",
+        r"(?:ImportError|ModuleNotFoundError|RuntimeError|ValueError|AssertionError): .*[Pp]lease install"
+        r"(?! (?:the )?(?:CUDA|cuda|nvcc|gcc|g\+\+|clang|ninja)\b)",
     ),
+    Signature("packages that were not found in your environment", r"your environment: (?P<module>[\w.-]+)"),
+    Signature("pip install", r"ImportError: .*\brequires .{1,60}`pip install (?P<module>[\w.-]+)"),
 )
 # Modules whose absence is the sign of a wheel that doesn't fit, not of one that isn't there.
 _INNER: Final = r"common_ops|vllm\._|sgl_kernel\.|_moe_C|flash_attn_2_cuda|vllm_flash_attn"

@@ -43,6 +43,7 @@ _OOM_RESULT: Final = Signature("oom-kill", r"Failed with result 'oom-kill'|oom-k
 _OOM_UNIT: Final = Signature("killed by the OOM killer")
 _OOM_RAY: Final = Signature("OOM killer due to high memory usage", weak=True)
 _OOM_D: Final = Signature("memory pressure", r"[Kk]illed \S+ due to memory pressure|systemd-oomd .*[Kk]illed")
+_OOM_D_USED: Final = Signature("due to memory used", r"[Kk]illed \S+ due to memory used")
 _OOM_K8S: Final = Signature("OOMKilled")
 _OOM_NODE: Final = Signature(
     "node running low on memory", r"killed due to the node running low on memory|running low on memory"
@@ -72,7 +73,7 @@ def _oom_killed(case: Case) -> Claim | None:
     servers = tuple(hit for hit in kills if not re.fullmatch(_COMPILERS, hit.groups["victim"].strip()))
     if kills and not servers:
         return None
-    hits = case.hits(_OOM_RESULT, _OOM_UNIT, _OOM_D, _OOM_K8S, _OOM_NODE) + servers
+    hits = case.hits(_OOM_RESULT, _OOM_UNIT, _OOM_D, _OOM_D_USED, _OOM_K8S, _OOM_NODE) + servers
     if not kills:
         hits += case.hits(_OOM_CGROUP)
     if hits:
@@ -125,7 +126,7 @@ _NCCL: Final = (
     Signature("Some NCCL operations have failed or timed out"),
     Signature("peer access is not supported"),
     Signature("DistNetworkError"),
-    Signature("Gloo", r"Gloo connectFullMesh failed|gloo/transport"),
+    *any_of("Gloo", "gloo/transport", pattern=r"Gloo connectFullMesh failed|gloo/transport"),
     Signature("ustom_all_reduce", r"custom_all_reduce.{0,80}(?:[Ee]rror|invalid argument|failed)"),
     Signature("NVLS", r"NVLS .{0,60}(?:fail|error)|multicast .{0,30}(?:fail|error)"),
 )
@@ -205,6 +206,7 @@ CAUSES: Final = (
             _OOM_UNIT,
             _OOM_RAY,
             _OOM_D,
+            _OOM_D_USED,
             _OOM_K8S,
             _OOM_NODE,
             _OOM_CGROUP,

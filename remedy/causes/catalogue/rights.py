@@ -6,7 +6,7 @@ from typing import Final
 
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, NVCC_RUN, PERMISSION, READ_ONLY, TIMED_OUT
 from remedy.causes.types import Evidence
 
@@ -18,7 +18,7 @@ _DIRECTORY_STEP: Final = Signature(
 )
 _MOUNT: Final = Signature("set up mount namespac")
 _SYSCALL: Final = Signature("31/SYS", r"status=31/SYS")
-_DENIED_BY_LSM: Final = Signature("avc:", r"avc:  denied|apparmor=\"DENIED\"")
+_DENIED_BY_LSM: Final = any_of("avc:", "apparmor=", pattern=r"avc:  denied|apparmor=\"DENIED\"")
 _NVML_RIGHTS: Final = Signature("Insufficient Permissions", r"Insufficient Permissions")
 _HUB_CACHE: Final = Signature("write in your cache folder", r"cache folder \((?P<path>[^)]+)\)")
 _ADDRESS_FAMILY: Final = Signature("Address family not supported by protocol")
@@ -60,7 +60,7 @@ def behind(case: Case, path: str, text: str) -> tuple[Evidence, ...]:
 
 
 def _sandbox(case: Case) -> Claim | None:
-    certain = case.hits(_NAMESPACE, _DIRECTORY_STEP, _MOUNT, _SYSCALL, _DENIED_BY_LSM, _NVML_RIGHTS, _HUB_CACHE)
+    certain = case.hits(_NAMESPACE, _DIRECTORY_STEP, _MOUNT, _SYSCALL, *_DENIED_BY_LSM, _NVML_RIGHTS, _HUB_CACHE)
     if certain:
         return claim_from(certain, behind(case, "", ""))
     refused = tuple(hit for hit in case.hits(*PERMISSION, READ_ONLY) if not_a_cache(hit))
@@ -102,7 +102,7 @@ CAUSES: Final = (
             _DIRECTORY_STEP,
             _MOUNT,
             _SYSCALL,
-            _DENIED_BY_LSM,
+            *_DENIED_BY_LSM,
             _NVML_RIGHTS,
             _HUB_CACHE,
             _ADDRESS_FAMILY,

@@ -144,12 +144,6 @@ def _ptxas(case: Case) -> Claim | None:
 _TORCH_WARNING: Final = Signature(
     "is not compatible with the current PyTorch installation", r"CUDA capability (?P<sm>sm_\d+)|not compatible"
 )
-_GPU_TOO_OLD: Final = Signature(
-    "ompute capability",
-    r"(?:compute capability|requires|only supports?|minimum|at least).{0,80}(?:compute capability"
-    r"|capability) ?(?:of |>= ?|at least )?(?P<needed>\d\.\d|\d{2})",
-    weak=True,
-)
 _KERNEL_CODES: Final = (
     Signature("cudaErrorNoKernelImageForDevice"),
     Signature("CUDA_ERROR_NO_BINARY_FOR_GPU"),
@@ -163,12 +157,13 @@ _KERNEL_CODES: Final = (
     Signature("CUDA kernel", r"has no device code compatible with CUDA arch (?P<arch>\d+)"),
 )
 _ATTENTION_GPU: Final = Signature("only supports Ampere GPUs or newer")
+_TRITON_GPU: Final = Signature("too old to be supported by the triton GPU compiler", library="inductor")
 
 
 def _no_image(case: Case) -> Claim | None:
     sm = case.facts.sm
     facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm else ()
-    hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU)
+    hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU, _TRITON_GPU)
     warned = case.hits(_TORCH_WARNING)
     if hits:
         return claim_from(hits + warned, facts, certainty="confirmed" if warned else "likely")
@@ -265,7 +260,7 @@ CAUSES: Final = (
         advice="Install builds of torch and the kernel packages that name this GPU's architecture; no compiler on this "
         "machine changes a wheel.",
         judge=_no_image,
-        signatures=(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU, _TORCH_WARNING, _GPU_TOO_OLD, *EMPTY_ARCHS),
+        signatures=(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU, _TRITON_GPU, _TORCH_WARNING, *EMPTY_ARCHS),
         page=Page(
             meaning="A wheel holds machine code for a list of GPUs. This one isn't on it, and there is no PTX that the "
             "driver could translate.",

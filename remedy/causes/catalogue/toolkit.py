@@ -22,7 +22,7 @@ from remedy.causes.types import Evidence
 
 _NO_DIRECTORY: Final = Signature(
     "CUDA",
-    r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}(?:does(?:n't| not) exist"
+    r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}(?:does(?:n't| not) exist(?!, unable to compile)"
     r"|is not a (?:valid )?director|not a valid|is invalid)",
 )
 _CICC: Final = Signature("cicc", r"(?:cicc|cudafe\+\+|fatbinary): (?:command )?not found|cicc['\"]?: No such file")
@@ -112,7 +112,7 @@ _HEADER_MISSING: Final = (
         "nv/target",
         pattern=r":\d+:\d+: .{2,30}[:：] ?'?" + _HEADERS + r"'?(?: ?[:：]| file not found)",
     ),
-    Signature("fatal error: ", r"fatal error: '?" + _HEADERS + r"'?(?:: [Nn]o such| file not found)"),
+    Signature("fatal error: ", r"fatal error: '?" + _HEADERS + r"'?(?:: \S| file not found)"),
     Signature("cannot open source file", r"cannot open source file \"" + _HEADERS + r"\""),
     Signature("ould not find", r"[Cc]ould not find (?:the )?(?:header )?['\"]?" + _HEADERS),
     Signature(".h", _HEADERS + r"['\"]?:? (?:was )?not found"),
@@ -138,6 +138,7 @@ _LIBRARY: Final = (
 )
 _LINKER: Final = any_of("-lcu", "-lnv", "-l:", pattern=r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)? ?: .*" + _LIBRARY)
 _NOT_LINKED: Final = Signature("-lcud", r"cannot find " + _LIBRARY)
+_MOLD: Final = Signature("library not found: cud", r"library not found: (?P<library>cuda\w*)")
 _STUBS: Final = Signature("stubs", r"-L\S*stubs", weak=True)
 _INCOMPATIBLE_LIBRARY: Final = Signature("skipping incompatible", r"libcud\w+\.so")
 _UNRESOLVED: Final = Signature(
@@ -155,7 +156,7 @@ def driver_library_unlinked(case: Case) -> tuple[Hit, ...]:
 
 
 def _not_linkable(case: Case) -> Claim | None:
-    hits = case.hits(*_LINKER, _NOT_LINKED, _INCOMPATIBLE_LIBRARY, _UNRESOLVED)
+    hits = case.hits(*_LINKER, _NOT_LINKED, _MOLD, _INCOMPATIBLE_LIBRARY, _UNRESOLVED)
     if hits:
         return None if hits == driver_library_unlinked(case) else claim_from(hits)
     linked = rules.linked_elsewhere(case.facts)
@@ -301,6 +302,7 @@ CAUSES: Final = (
         signatures=(
             *_LINKER,
             _NOT_LINKED,
+            _MOLD,
             _STUBS,
             _INCOMPATIBLE_LIBRARY,
             _UNRESOLVED,

@@ -180,6 +180,7 @@ CAUSES: Final = (
             Signature("Failed at step USER"),
             Signature("Failed at step GROUP"),
             Signature("Failed to determine user credentials"),
+            Signature("ailed to determine credentials for"),
             Signature("Failed to determine group credentials"),
             Signature("Failed to resolve user", r"Failed to resolve user"),
         ),
