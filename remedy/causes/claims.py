@@ -75,7 +75,8 @@ def _with_foresight(case: Case, cause: Cause, claim: Claim | None) -> Claim | No
 def _unforeseen(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:
     """jit/ was asked and does not see the cause: other problems come first, and where there are none the toolchain
     was mended since that start."""
-    if claim is None or not (case.resolved and cause.observable):
+    if claim is None or not (case.resolved and cause.observable and case.facts.sm):
+        # What jit/ does not see of a GPU that it was not told says nothing.
         return claim
     weight = min(claim.weight, Weight.NOTED)
     if any(item.problem.fatal for item in case.problems):

@@ -117,7 +117,10 @@ def start_nvidia_smi(view: View, runner: Runner) -> Running | None:
 
 
 def parse_nvidia_smi(text: str) -> tuple[Gpu, ...]:
-    """The lines of ``NVIDIA_SMI``; a field that reads ``[N/A]`` stays open."""
+    """The lines of ``NVIDIA_SMI``; a field that reads ``[N/A]`` stays open.
+
+    Wrappers in front of nvidia-smi answer with fields of their own choice: a name and a capability are enough.
+    """
     found: list[Gpu] = []
     for line in text.splitlines():
         fields = [field.strip() for field in line.split(",")]
@@ -125,6 +128,11 @@ def parse_nvidia_smi(text: str) -> tuple[Gpu, ...]:
             memory = int(fields[3]) * _MIB if fields[3].isdecimal() else None
             capability = parse_arch(fields[2]) or capability_of_name(fields[1])
             found.append(Gpu(int(fields[0]), fields[1], capability, memory, "nvidia-smi"))
+            continue
+        name = next((field for field in fields if field[:1].isalpha()), None)
+        told = next((parse_arch(field) for field in fields if re.fullmatch(r"\d{1,2}\.\d", field)), None)
+        if name and told:
+            found.append(Gpu(len(found), name, told, None, "nvidia-smi"))
     return tuple(found)
 
 

@@ -74,6 +74,23 @@ def test_log_and_foresight_agree() -> None:
     assert any(evidence.text == TOO_OLD.text for evidence in root.evidence)
 
 
+def test_what_the_log_says_of_a_gpu_that_is_not_known_stands() -> None:
+    bare = Problem("nvcc-not-found", "FlashInfer 0.6.8 needs nvvm/bin/cicc beside nvcc")
+    floor = "Failed to get device capability: SM 12.x requires CUDA >= 12.9."
+    snapshot = Snapshot(
+        toolkits=(
+            Toolkit(
+                "/usr/local/cuda-12.8", "/usr/local/cuda-12.8/bin/nvcc", (12, 8), (12, 8), frozenset(), "apt", "/x"
+            ),
+        ),
+        journal=journal(floor, SM75),
+        state=FAILED,
+    )
+    found = engine.diagnose(SERVICE, LAUNCH, snapshot, [flashinfer(bare)])
+    assert (found.root.id, found.root.certainty) == ("nvcc-too-old", "confirmed")
+    assert [cause.id for cause in found.findings[1:]] == ["nvcc-not-found"]
+
+
 def test_foresight_alone_is_likely() -> None:
     root = diagnose((), UnitState(active_state="inactive"), TOO_OLD).root
     assert (root.id, root.certainty, root.summary) == ("nvcc-too-old", "likely", TOO_OLD.text)

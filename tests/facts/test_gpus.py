@@ -110,6 +110,10 @@ def test_nvidia_smi() -> None:
     assert [gpu.index for gpu in gpus] == [0, 1]
     assert gpus[0].capability == (12, 0) and gpus[0].memory == 97887 << 20
     assert parse_nvidia_smi(OLD_SMI) == (Gpu(0, "Tesla T4", (7, 5), None, "nvidia-smi"),)
+    wrapped = parse_nvidia_smi("NVIDIA H100 80GB HBM3, 9.0\nNVIDIA H100 80GB HBM3, 9.0\n")
+    assert [(gpu.index, gpu.name, gpu.capability) for gpu in wrapped] == [
+        (index, "NVIDIA H100 80GB HBM3", (9, 0)) for index in (0, 1)
+    ]
     assert parse_nvidia_smi("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n") == ()
     assert smi_driver_version(SMI) == "580.95.05"
 

@@ -191,6 +191,13 @@ def _aged(case: Case) -> tuple[Evidence, ...]:
     return (case.fact(text, "nvcc"),) if text else ()
 
 
+def _below(case: Case, needed: str) -> tuple[Evidence, ...]:
+    """That the nvcc is older than a release that the log names; nothing where it is not, or not known."""
+    nvcc = reading.nvcc_version(case)
+    below = nvcc is not None and nvcc < tuple(int(part) for part in needed.split("."))
+    return (case.fact(f"nvcc is {rules.dotted(nvcc)}", "nvcc"),) if nvcc and below else ()
+
+
 def _refused_target(case: Case) -> Claim | None:
     hits = tuple(hit for hit in case.hits(*UNSUPPORTED_ARCH) if reading.target(hit, case) == "old")
     return claim_from(hits, _too_old_for(case, hits[0].groups["arch"])) if hits else None
@@ -212,7 +219,8 @@ def _floor(case: Case) -> Claim | None:
     # The line is always a warning, swallowed by its caller; what makes it the cause is that something failed of it.
     fails = case.has(*EMPTY_ARCHS, *BUILD_FAILED) or any("rror" in hit.line.text for hit in hits)
     weight = Weight.DECISIVE if fails else Weight.NOTED
-    claim = claim_from(hits + case.hits(*EMPTY_ARCHS), _aged(case), weight=weight)
+    facts = _aged(case) or _below(case, hits[0].groups["needed"])
+    claim = claim_from(hits + case.hits(*EMPTY_ARCHS), facts, weight=weight)
     return replace(claim, last_line=hits[-1].line.number) if claim else None
 
 
@@ -271,9 +279,8 @@ def _old_for_sources(case: Case) -> Claim | None:
         text = f"nvcc {rules.dotted(nvcc)} is older than the headers that the library ships"
         return claim_from(bundled, (case.fact(text, "nvcc"),), certainty="likely")
     needed = case.hits(*(s for s in _TOO_OLD if s.weak))
-    if needed and nvcc and nvcc < tuple(int(part) for part in needed[0].groups["needed"].split(".")):
-        return claim_from(needed, (case.fact(f"nvcc is {rules.dotted(nvcc)}", "nvcc"),))
-    return None
+    below = _below(case, needed[0].groups["needed"]) if needed else ()
+    return claim_from(needed, below) if below else None
 
 
 def _failed_build(case: Case) -> Claim | None:
