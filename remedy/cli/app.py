@@ -54,7 +54,14 @@ class EditChoice(str, Enum):
 @app.callback(invoke_without_command=True)
 def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+    host: Annotated[
+        str | None,
+        typer.Option("--host", metavar="USER@MACHINE", help="Do it there, over ssh; to look needs only Python there."),
+    ] = None,
 ) -> None:
+    # A command line with --host is not read here: ``run`` sends it on. What is left is one without a command.
+    if host is not None:
+        raise typer.BadParameter("which command is to be run there?", param_hint="--host")
     if version:
         from remedy import __version__
 
@@ -253,8 +260,24 @@ def toolkits(json: Json = False) -> int:
     return command(json=json)
 
 
+def on_host(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """The host that ``--host`` names, wherever it stands before ``--``, and the command line without it."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    for at, word in enumerate(arguments[:end]):
+        if word.startswith("--host="):
+            return word.removeprefix("--host="), arguments[:at] + arguments[at + 1 :]
+        if word == "--host" and at + 1 < end:
+            return arguments[at + 1], arguments[:at] + arguments[at + 2 :]
+    return None, arguments
+
+
 def run(arguments: list[str]) -> int:
     """Run one command line; returns its exit code."""
+    host, there = on_host(arguments)
+    if host is not None and there:
+        from remedy.remote import run as run_there
+
+        return run_there(host, there)
     try:
         result = app(arguments, standalone_mode=False, prog_name="remedy")
     except typer.Abort:

@@ -43,7 +43,13 @@ class UnitBus:
     """
 
     def __init__(self, unit: str, *, user: bool = False) -> None:
-        from pystemd.dbuslib import DBus, path_encode
+        try:
+            from pystemd.dbuslib import DBus, path_encode
+        except ImportError as error:
+            raise BusError(
+                f"the service manager can't be reached over D-Bus: {error}",
+                hint="apt-get install python3-pystemd python3-systemd",
+            ) from None
 
         self.jobs: list[tuple[int, str]] = []
         self._changed = False

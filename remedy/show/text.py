@@ -26,19 +26,23 @@ def plain(text: str) -> str:
 
 
 def width(stream: TextIO | None = None) -> int:
-    """Columns to write in: the terminal's, at most 100 so that lines stay readable; 80 in a pipe."""
+    """Columns to write in: $COLUMNS, else the terminal's, else 80; at most 100 so that lines stay readable."""
     stream = stream or sys.stdout
-    if not stream.isatty():
-        return 80
     # As shutil.get_terminal_size does it; that module imports every compression that there is.
     wished = os.environ.get("COLUMNS", "")
-    columns = int(wished) if wished.isdecimal() else os.get_terminal_size(stream.fileno()).columns
+    columns = int(wished) if wished.isdecimal() else 0
+    if not columns and stream.isatty():
+        columns = os.get_terminal_size(stream.fileno()).columns
     return max(40, min(100, columns or 80))
 
 
 def colours(stream: TextIO = sys.stdout) -> bool:
-    """Whether colour is welcome (NO_COLOR, TERM=dumb and pipes say no)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+    """Whether colour is welcome: NO_COLOR, TERM=dumb and pipes say no, FORCE_COLOR (force-color.org) says yes."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def bold(text: str, stream: TextIO = sys.stdout) -> str:

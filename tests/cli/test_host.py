@@ -1,0 +1,142 @@
+"""``--host`` on a machine with a real sshd: its own python3 has none of what remedy is made with."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.lab import host, recipe
+from tests.lab.layers import Layer, build
+from tests.lab.machine import Machine
+from tests.lab.terminal import PROMPT, Terminal
+from tests.packaging import shape
+
+pytestmark = pytest.mark.machine
+
+PACKAGES = ("openssh-server", "openssh-client", "python3-pystemd", "python3-systemd")
+#: A key, a user without rights, and one whose shell finds no program.
+SETUP = """
+ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_ed25519
+for user in guest bare; do useradd -m -s /bin/sh $user; mkdir /home/$user/.ssh; done
+tee /root/.ssh/authorized_keys /home/guest/.ssh/authorized_keys /home/bare/.ssh/authorized_keys \
+    </root/.ssh/id_ed25519.pub >/dev/null
+printf 'Match User bare\\n  SetEnv PATH=/nowhere\\n' >/etc/ssh/sshd_config.d/bare.conf
+systemctl start ssh
+ssh-keyscan -t ed25519 localhost >/root/.ssh/known_hosts 2>/dev/null
+"""
+LEFT = "find /tmp /var/tmp /dev/shm /root /run /var/lib -xdev -newer /root/stamp -type f -path '*remedy*'"
+
+
+def install(root: Path) -> None:
+    with host.chroot(root):
+        host.run_in(root, "apt-get", "-q", "update")
+        host.run_in(root, "apt-get", "-q", "-y", "--no-install-recommends", "install", *PACKAGES)
+        host.run_in(root, "systemctl", "disable", "ssh")
+        host.run_in(root, "mkdir", "-p", "-m", "700", "/root/.ssh")
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Machine]:
+    host.check_rights()
+    host.install_tools()
+    layers = (*recipe.layers("bookworm")[:2], Layer("ssh", install, (Path(__file__),)))
+    with Machine(build("bookworm", layers, print)) as machine:
+        machine.exec(["sh", "-ec", SETUP])
+        shape.broken(machine)
+        yield machine
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("diagnose shape --json", 3),
+        ("diagnose shape", 3),
+        ("show shape --json", 0),
+        ("show nosuch", 2),
+        ("check shape", 0),
+        ("toolkits --json", 0),
+        ("history", 0),
+        ("fix shape --dry-run --json", 3),
+        ("diagnose 'no such'", 2),
+        ("diagnose --help", 0),
+    ],
+)
+def test_a_look_says_there_what_it_says_here(served: Machine, command: str, code: int) -> None:
+    here = served.exec(["sh", "-c", f"remedy {command}"], check=False)
+    served.exec("touch /root/stamp")
+    there = served.exec(["sh", "-c", f"remedy --host root@localhost {command}"], check=False)
+    assert (there.returncode, there.stdout, there.stderr) == (here.returncode, here.stdout, here.stderr)
+    assert there.returncode == code
+    assert served.exec(LEFT, check=False).stdout == ""
+
+
+def test_a_snapshot_from_there_is_diagnosed_here(served: Machine) -> None:
+    served.exec("remedy snapshot shape --host root@localhost >/root/facts.json")
+    done = served.exec("remedy diagnose shape --snapshot /root/facts.json --json", check=False)
+    assert json.loads(done.stdout)["causes"][0]["id"] == shape.CAUSE
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("--host bare@localhost diagnose shape", 1, "there is no python3 on bare@localhost"),
+        ("--host nobody@localhost diagnose shape", 1, "the ssh connection to nobody@localhost failed"),
+        ("--host bare@localhost fix shape --yes", 1, "remedy is not installed on bare@localhost"),
+        ("--host guest@localhost fix shape --yes", 7, "only root can change the machine"),
+    ],
+)
+def test_what_is_missing_is_said(served: Machine, line: str, code: int, said: str) -> None:
+    done = served.exec(f"remedy {line}", check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+    assert said in done.stderr
+
+
+def test_a_watch_says_what_it_lacks(served: Machine) -> None:
+    packages = "/usr/lib/python3/dist-packages"
+    served.exec(f"mv {packages}/pystemd /root/pystemd")
+    done = served.exec("remedy --host root@localhost watch shape", check=False)
+    served.exec(f"mv /root/pystemd {packages}/pystemd")
+    assert done.returncode == 1
+    assert "No module named 'pystemd'\n  apt-get install python3-pystemd python3-systemd" in done.stderr
+
+
+def test_a_watch_ends_there_when_it_ends_here(served: Machine) -> None:
+    def there() -> str:
+        return served.exec("pgrep -f '^python3 -I -X utf8'", check=False).stdout
+
+    watching = served.start("exec remedy --host root@localhost watch shape --timeout 100")
+    deadline = time.monotonic() + 20
+    while not there() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert there()
+    served.exec("pkill -INT -f '[r]emedy --host'")
+    assert watching.wait(timeout=20) == 130
+    while there() and time.monotonic() < deadline + 20:
+        time.sleep(0.1)
+    assert there() == ""
+
+
+def test_a_terminal_reaches_through(served: Machine) -> None:
+    with Terminal(served, 60) as terminal:
+        terminal.type("remedy diagnose shape")
+        terminal.type("remedy --host root@localhost diagnose shape")
+        _, here, there, _ = re.split(re.escape(PROMPT) + r"[^\r]*\r\n|" + re.escape(PROMPT) + "$", terminal.output)
+        assert "\x1b[1mshape.service: " in here
+        assert there == here
+        terminal.type("remedy --host root@localhost fix shape", until="[y/N] ")
+        terminal.type("n")
+    assert "not confirmed; nothing was touched" in terminal.output
+
+
+def test_a_change_is_made_and_undone_by_the_remedy_there(served: Machine) -> None:
+    before = served.read(shape.SETTINGS)
+    done = served.exec("remedy --host root@localhost fix shape --yes --json", check=False)
+    assert (done.returncode, json.loads(done.stdout.splitlines()[-1])["outcome"]) == (0, "healthy"), done.stderr
+    assert served.read(shape.SETTINGS) != before
+    assert served.exec("remedy --host root@localhost rollback --yes", check=False).returncode == 0
+    assert served.read(shape.SETTINGS) == before
