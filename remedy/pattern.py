@@ -4,7 +4,7 @@ and a command uses a few of those that the modules it imports define.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from remedy.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from re import compile as pattern

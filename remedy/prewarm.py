@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from remedy.change.twin import Probed, Twin
 from remedy.change.types import Event
+from remedy.hints import Any
 from remedy.plan import ahead
 from remedy.plan.types import MoveCache, Plan
 from remedy.proof import expander, probe_source, telling_line

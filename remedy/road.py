@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from remedy.errors import Refused, UsageError
+from remedy.hints import TYPE_CHECKING
 from remedy.value import dataclass, replace
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ is asked for is handed to the standard library. A type checker sees the standard
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+
+from remedy.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
@@ -22,6 +23,9 @@ else:
 
     _NOTHING = _Nothing()
     _FIELDS = "__dataclass_fields__"
+    #: A function on a class: all values of an instance in one tuple.
+    _VALUES = "__dataclass_values__"
+    _Arguments = tuple[tuple[str, Any], ...]
 
     class _Default:
         """What ``field`` says of one field."""
@@ -80,89 +84,108 @@ else:
         return dataclasses.dataclass(frozen=frozen, slots=slots, **more)(cls)
 
     def _made(cls: Any, kinds: dict[str, Any], frozen: bool) -> Any:
-        body = {name: given for name, given in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
+        body = dict(cls.__dict__)
+        # These belong to the class that is replaced.
+        body.pop("__dict__", None)
+        body.pop("__weakref__", None)
         fields = _Fields({}, {})
-        for base in reversed(cls.__mro__[1:]):
+        for base in cls.__mro__[-2:0:-1]:
             known = base.__dict__.get(_FIELDS)
             if isinstance(known, _Fields):
                 fields.kinds |= known.kinds
                 fields.defaults |= known.defaults
-        own = tuple(name for name in kinds if name not in fields.kinds)
+        own = tuple([name for name in kinds if name not in fields.kinds])
         fields.kinds |= kinds
         for name in kinds:
-            given = body.pop(name, _NOTHING)
-            if given is not _NOTHING:
+            if name in body:
+                given = body.pop(name)
                 fields.defaults[name] = given if isinstance(given, _Default) else _Default(given, _NOTHING)
         names = tuple(fields.kinds)
-        _check_order(names, fields.defaults)
-        members = {**_methods(names, frozen), **body, "__slots__": own, "__match_args__": names, _FIELDS: fields}
-        made = type(cls)(cls.__name__, cls.__bases__, members)
-        made.__qualname__ = cls.__qualname__
-        if "__init__" not in cls.__dict__:
-            made.__init__ = _init(made, names, fields.defaults)
+        arguments = tuple([(name, fields.defaults.get(name)) for name in names])
+        _check_order(arguments)
+        setters: list[Any] = []
+        if "__init__" not in body:
+            body["__init__"] = _init(cls.__name__, setters, arguments, getattr(cls, "__post_init__", None))
+        body |= {"__qualname__": cls.__qualname__, "__slots__": own, "__match_args__": names, _FIELDS: fields}
+        body[_VALUES] = attrgetter(*names) if len(names) > 1 else _few(names)
+        made = type(cls)(cls.__name__, _bases(cls, _Frozen if frozen else _Value), body)
+        # The descriptors of the slots write past the __setattr__ that refuses.
+        setters += [getattr(made, name).__set__ for name in names]
         return made
 
-    def _check_order(names: tuple[str, ...], defaults: dict[str, _Default]) -> None:
-        optional = False
-        for name in names:
-            if optional and name not in defaults:
-                raise TypeError(f"non-default argument {name!r} follows default argument")
-            optional = name in defaults
+    def _bases(cls: Any, ours: type) -> tuple[type, ...]:
+        if issubclass(cls, _Value):
+            return cls.__bases__
+        return (ours, *[base for base in cls.__bases__ if base is not object])
 
-    def _init(cls: Any, names: tuple[str, ...], defaults: dict[str, _Default]) -> Any:
-        # The descriptors of the slots write past the __setattr__ that refuses.
-        setters = tuple(getattr(cls, name).__set__ for name in names)
-        rest = tuple((name, setter, defaults.get(name)) for name, setter in zip(names, setters, strict=True))
-        count = len(names)
-        after = getattr(cls, "__post_init__", None)
+    def _few(names: tuple[str, ...]) -> Any:
+        """As attrgetter, which gives no tuple for a single name."""
+        return staticmethod(lambda value: tuple([getattr(value, name) for name in names]))
+
+    def _check_order(arguments: _Arguments) -> None:
+        optional = False
+        for name, default in arguments:
+            if optional and default is None:
+                raise TypeError(f"non-default argument {name!r} follows default argument")
+            optional = default is not None
+
+    def _init(cls: str, setters: list[Any], arguments: _Arguments, after: Any) -> Any:
+        count = len(arguments)
 
         def __init__(self: Any, /, *args: Any, **kwargs: Any) -> None:
             given = len(args)
             if given > count:
-                raise TypeError(f"{cls.__name__}() takes {count} arguments but {given} were given")
+                raise TypeError(f"{cls}() takes {count} arguments but {given} were given")
             for setter, value in zip(setters, args):  # noqa: B905 - fewer arguments than setters are usual
                 setter(self, value)
-            for name, setter, default in rest[given:]:
+            for index in range(given, count):
+                name, default = arguments[index]
                 if name in kwargs:
-                    setter(self, kwargs.pop(name))
+                    setters[index](self, kwargs.pop(name))
                 elif default is None:
-                    raise TypeError(f"{cls.__name__}() missing required argument {name!r}")
+                    raise TypeError(f"{cls}() missing required argument {name!r}")
                 else:
-                    setter(self, default.factory() if default.value is _NOTHING else default.value)
+                    setters[index](self, default.factory() if default.value is _NOTHING else default.value)
             if kwargs:
-                raise TypeError(f"{cls.__name__}() got an unexpected or repeated argument {next(iter(kwargs))!r}")
+                raise TypeError(f"{cls}() got an unexpected or repeated argument {next(iter(kwargs))!r}")
             if after is not None:
                 after(self)
 
         return __init__
 
-    def _methods(names: tuple[str, ...], frozen: bool) -> dict[str, Any]:
-        get: Any = attrgetter(*names) if len(names) > 1 else lambda self: tuple(getattr(self, name) for name in names)
+    class _Value:
+        """The methods that all classes share."""
 
-        def __repr__(self: Any) -> str:
-            values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        __slots__ = ()
+
+        def __repr__(self) -> str:
+            values = ", ".join([f"{name}={getattr(self, name)!r}" for name in self.__match_args__])
             return f"{type(self).__qualname__}({values})"
 
-        def __eq__(self: Any, other: Any) -> Any:
-            return get(self) == get(other) if other.__class__ is self.__class__ else NotImplemented
+        def __eq__(self, other: object) -> Any:
+            if other.__class__ is not self.__class__:
+                return NotImplemented
+            return self.__dataclass_values__(self) == self.__dataclass_values__(other)
 
-        def __hash__(self: Any) -> int:
-            return hash(get(self))
+        __hash__ = None
 
-        def __reduce__(self: Any) -> Any:
-            return type(self), tuple(getattr(self, name) for name in names)
+        def __reduce__(self) -> Any:
+            return type(self), self.__dataclass_values__(self)
 
-        methods: dict[str, Any] = {"__repr__": __repr__, "__eq__": __eq__, "__reduce__": __reduce__, "__hash__": None}
-        if frozen:
-            methods |= {"__hash__": __hash__, "__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
-        return methods
+    class _Frozen(_Value):
+        """Those of a class that is frozen."""
 
-    def _refuse_to_set(self: Any, name: str, value: Any) -> None:  # noqa: ARG001
-        from dataclasses import FrozenInstanceError
+        __slots__ = ()
 
-        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+        def __hash__(self) -> int:
+            return hash(self.__dataclass_values__(self))
 
-    def _refuse_to_delete(self: Any, name: str) -> None:  # noqa: ARG001
-        from dataclasses import FrozenInstanceError
+        def __setattr__(self, name: str, value: object) -> None:
+            from dataclasses import FrozenInstanceError
 
-        raise FrozenInstanceError(f"cannot delete field {name!r}")
+            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+        def __delattr__(self, name: str) -> None:
+            from dataclasses import FrozenInstanceError
+
+            raise FrozenInstanceError(f"cannot delete field {name!r}")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from typing import Literal, Protocol
 
+from remedy.hints import Literal, Protocol
 from remedy.value import dataclass
 
 Kind = Literal["file", "directory", "symlink", "other"]

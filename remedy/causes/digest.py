@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from remedy.causes.case import Case, Hit, LibraryProblem
 from remedy.causes.facts_file import dotted_version
@@ -11,6 +10,7 @@ from remedy.causes.lines import Line
 from remedy.causes.scan import Scan
 from remedy.causes.types import Evidence, PartialFacts
 from remedy.facts.types import LogLine, Snapshot, UnitState, Version
+from remedy.hints import Final
 from remedy.jit.types import Resolution
 from remedy.unit.types import Launch, Service
 from remedy.value import replace

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
 
 from remedy.causes import catalogue, claims, harvest
 from remedy.causes.case import Case, by_signatures
@@ -13,6 +12,7 @@ from remedy.causes.scan import Scan, Scanner
 from remedy.causes.telling import says_only_that
 from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
 from remedy.facts.types import LogLine, Snapshot
+from remedy.hints import Final
 from remedy.jit.types import Resolution
 from remedy.unit.types import Launch, Service
 from remedy.value import replace

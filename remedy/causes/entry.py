@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING, Literal
 
 from remedy.causes.types import Certainty, Evidence, PartialFacts
+from remedy.hints import TYPE_CHECKING, Literal
 from remedy.value import dataclass, field
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ given beside the log wins over them, for they come from the shell of whoever pas
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
 
 from remedy.causes.case import Hit
 from remedy.causes.entry import Signature
 from remedy.causes.facts_file import capability, capability_of_name, dotted_version
 from remedy.causes.types import PartialFacts
+from remedy.hints import Any, Final
 from remedy.value import replace
 
 

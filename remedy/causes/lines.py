@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Final, Literal
 
+from remedy.hints import Final, Literal
 from remedy.value import dataclass
 
 Level = Literal["", "debug", "info", "warning", "error"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit
 from remedy.causes.shared import EMPTY_ARCHS, NINJA_127, NVCC_MISSING, NVCC_RELEASE, NVCC_RUN, SHELL_NOT_FOUND
 from remedy.facts.types import Version
+from remedy.hints import Literal
 from remedy.jit import tables
 
 Reading = Literal["old", "new", "list"]

@@ -6,10 +6,10 @@ The tables are jit/'s (``remedy.jit.tables``, with their sources); these rules o
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from remedy.causes.types import PartialFacts
 from remedy.facts.types import Version
+from remedy.hints import Final
 from remedy.jit import tables, versions
 
 Capability = tuple[int, int]

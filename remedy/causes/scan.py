@@ -12,12 +12,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from remedy.causes.case import Hit
 from remedy.causes.entry import Signature
 from remedy.causes.lines import LONGEST, Line, normalise, plain
 from remedy.causes.telling import TRACEBACK
+from remedy.hints import Final
 from remedy.value import dataclass, field
 
 #: Hits kept of one signature: the first ones, where the cause stands, and the last, where the end stands.

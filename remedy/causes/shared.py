@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from remedy.causes.entry import Signature, any_of
+from remedy.hints import Final
 
 # FlashInfer, flashinfer/jit/core.py and compilation_context.py: the set of target architectures is empty.
 EMPTY_ARCHS: Final = (

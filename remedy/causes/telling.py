@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from remedy.causes.lines import Line, normalise
+from remedy.hints import Final
 from remedy.value import dataclass
 
 #: How Python's traceback module begins a traceback; servers log it behind words of their own.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
 
+from remedy.hints import Literal
 from remedy.value import dataclass, field, replace
 
 Certainty = Literal["confirmed", "likely", "possible"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from remedy.errors import Exit, UsageError
+from remedy.hints import TYPE_CHECKING
 from remedy.road import Look, look, look_here, resolve_here, seen_through, tree
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ misspelt option, a missing value) is left to ``app``, which does the same, or sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
+from remedy.hints import Final
 from remedy.value import dataclass, field
 
 

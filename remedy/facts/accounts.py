@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from remedy.hints import TYPE_CHECKING
 from remedy.value import dataclass, replace
 from remedy.view import View
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
 
+from remedy.hints import Literal
 from remedy.value import dataclass
 
 #: How modules lie below the folder: ``flashinfer`` [version/][archs/]cached_ops/MODULE, ``modules`` MODULE,

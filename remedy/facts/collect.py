@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import TypeVar
 
 from remedy.facts import compilers, gpus, toolkits
 from remedy.facts.accounts import Account, account_of_service
@@ -30,6 +29,7 @@ from remedy.facts.types import (
     Toolkit,
     UnitState,
 )
+from remedy.hints import TypeVar
 from remedy.unit.types import Launch, Service
 from remedy.value import dataclass, field, replace
 from remedy.view import View

@@ -5,11 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from typing import Literal
 
 from remedy.facts.accounts import Account
 from remedy.facts.run import Runner, Running
 from remedy.facts.types import HostCompiler, Version
+from remedy.hints import Literal
 from remedy.pattern import pattern
 from remedy.value import dataclass
 from remedy.view import View, which

@@ -9,12 +9,12 @@ from __future__ import annotations
 import errno
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
 
 from remedy.facts.accounts import Account
 from remedy.facts.condense import Redact, condensed_output, condensed_range, condensed_read
 from remedy.facts.names import range_of
 from remedy.facts.run import Done, Result, Runner, Running
+from remedy.hints import TypeVar
 from remedy.value import dataclass, field
 from remedy.view import READ_LIMIT, Stat, View
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Final
 
 from remedy.facts.run import Runner, run
+from remedy.hints import Final
 from remedy.value import dataclass
 
 #: MESSAGE_ID= of a verdict (systemd.journal-fields(7)).

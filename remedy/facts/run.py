@@ -8,11 +8,11 @@ import select
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from remedy.facts.accounts import Account
 from remedy.facts.files import Files
 from remedy.facts.trust import distrusted
+from remedy.hints import Protocol
 from remedy.value import dataclass
 from remedy.view import which
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
 
 from remedy.errors import UsageError
 from remedy.facts.recorded import Failure, Recording
 from remedy.facts.run import Result
+from remedy.hints import TypeVar
 from remedy.view import Kind, Stat
 
 T = TypeVar("T")

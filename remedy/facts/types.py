@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
+from remedy.hints import Literal
 from remedy.value import dataclass, field
 
 Version = tuple[int, ...]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from remedy.errors import RemedyError
+from remedy.hints import Any
 from remedy.value import dataclass
 
 _DESTINATION = b"org.freedesktop.systemd1"

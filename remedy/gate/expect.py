@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
 from urllib.parse import urlsplit
 
 from remedy.errors import UsageError
 from remedy.gate import servers
 from remedy.gate.types import ApiKey, Expectation
+from remedy.hints import Final
 from remedy.unit.types import Launch, Service, Setting
 
 DEFAULT_TIMEOUT = 1800.0

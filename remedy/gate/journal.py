@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from remedy.facts.types import LogLine
+from remedy.hints import Any
 
 # A line longer than this is cut: a server that dumps its arguments must not fill the memory.
 _LONGEST = 16 * 1024

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from remedy.hints import TYPE_CHECKING, Final
 from remedy.value import dataclass
 
 if TYPE_CHECKING:

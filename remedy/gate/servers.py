@@ -10,8 +10,8 @@ executor/worker.py; uvicorn's server.py for the lines that most of them print.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
+from remedy.hints import Final
 from remedy.value import dataclass
 
 _BIND: Final = r"error while attempting to bind on address"

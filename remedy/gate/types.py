@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from remedy.facts.types import LogLine
+from remedy.hints import Literal
 from remedy.value import dataclass
 
 State = Literal["healthy", "failed", "undecided"]

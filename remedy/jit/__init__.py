@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING
+
+from remedy.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from remedy.facts.types import Version

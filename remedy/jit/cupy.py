@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from typing import Final
 
+from remedy.hints import Final
 from remedy.jit import lookup, pathfinder
 from remedy.jit.types import Context, Requirement, Resolution
 

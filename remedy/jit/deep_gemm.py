@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from typing import Final
 
 from remedy.facts.types import Version
+from remedy.hints import Final
 from remedy.jit import caches, devices, judge, lookup, servers, tables, tvm_ffi
 from remedy.jit.lookup import Found
 from remedy.jit.tables import Capability

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from typing import Final
 
 from remedy.facts.types import Version
+from remedy.hints import Final
 from remedy.jit import caches, devices, flashinfer_cache, judge, lookup, servers, tables, torch_archs, vllm
 from remedy.jit.flashinfer_archs import VARIABLE, Archs, NotBuildable, detected, listed, normalised, requirement
 from remedy.jit.lookup import Found

@@ -7,9 +7,9 @@ Read in the wheels of 0.3.1 to 0.7.4 and compared with them by running their own
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from remedy.facts.types import Version
+from remedy.hints import Final
 from remedy.jit import tables
 from remedy.jit.tables import Capability
 from remedy.jit.versions import at_least, between, dotted

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from typing import Final
 
+from remedy.hints import Final
 from remedy.jit import caches, lookup
 from remedy.jit.types import Context, Problem, Requirement, Resolution
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from remedy.facts.types import HostCompiler, Toolkit, Version
+from remedy.hints import Final
 from remedy.jit import lookup, tables
 from remedy.jit.lookup import Found
 from remedy.jit.tables import Capability

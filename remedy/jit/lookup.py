@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from typing import Final
 
 from remedy.facts.types import Toolkit, Version
+from remedy.hints import Final
 from remedy.jit.types import Context
 from remedy.value import dataclass, replace
 from remedy.view import is_file, which

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from remedy.hints import Final
 from remedy.jit import lookup, pathfinder
 from remedy.jit.types import Context, Requirement, Resolution
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from remedy.facts.types import Toolkit
+from remedy.hints import Final
 from remedy.jit import judge
 from remedy.jit.judge import Build
 from remedy.jit.lookup import Found

@@ -7,9 +7,9 @@ spells it without ``compute_``: ``120f``.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
 
 from remedy.facts.types import Version
+from remedy.hints import Final
 from remedy.jit import versions
 from remedy.value import dataclass
 

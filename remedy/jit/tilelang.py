@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from typing import Final
 
+from remedy.hints import Final
 from remedy.jit import caches, devices, judge, lookup, servers, tables, tvm_ffi
 from remedy.jit.lookup import Found
 from remedy.jit.types import Context, Resolution

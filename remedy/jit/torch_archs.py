@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from remedy.facts.types import Version
+from remedy.hints import Final
 from remedy.jit import devices, servers, tables
 from remedy.jit.flashinfer_archs import Archs
 from remedy.jit.tables import Capability

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from typing import Final
 
 from remedy.facts.types import Version
+from remedy.hints import Final
 from remedy.jit import caches, devices, judge, lookup, tables
 from remedy.jit.tables import Capability
 from remedy.jit.types import Context, Problem, Requirement, Resolution

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from remedy.facts.types import CacheEntry, Snapshot, Version
+from remedy.hints import Protocol
 from remedy.value import dataclass, field
 from remedy.view import View
 

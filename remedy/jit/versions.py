@@ -7,7 +7,8 @@ ranges in this folder need (release, pre-, post- and development releases, local
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
+
+from remedy.hints import Final
 
 Key = tuple[int, ...]
 

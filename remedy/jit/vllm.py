@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from typing import Final
 
+from remedy.hints import Final
 from remedy.jit import caches, deep_gemm, devices, lookup, servers
 from remedy.jit.types import Context, Problem, Requirement, Resolution
 from remedy.jit.versions import at_least, dotted

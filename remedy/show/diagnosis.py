@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
 from remedy.facts.types import Gpu, Missing, UnitState
+from remedy.hints import Any
 from remedy.jit.types import Resolution
 from remedy.road import Look
 from remedy.show.text import bold, dotted, plain, rows, wrap

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TextIO
-
 from remedy.change.types import Event, Outcome
 from remedy.gate.types import Verdict
+from remedy.hints import Any, TextIO
 from remedy.show.secrets import redact
 from remedy.show.text import bold, duration, plain, width, wrap
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from remedy.causes import catalogue
 from remedy.causes.entry import Cause
+from remedy.hints import Final
 from remedy.show.text import fill
 
 WIDTH: Final = 80

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from remedy.change.types import Record
 from remedy.facts.reports import FailureReport
+from remedy.hints import Any
 from remedy.show.plan import plan_json, plan_text
 from remedy.show.text import plain, wrap
 

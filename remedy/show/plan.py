@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
+from remedy.hints import Any
 from remedy.plan.types import BuildToolkit, EditFile, InstallPackages, MoveCache, PackageChange, Plan, RestartUnit, Step
 from remedy.show.diff import unified
 from remedy.show.text import bold, dotted, duration, plain, size, wrap

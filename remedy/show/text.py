@@ -6,8 +6,8 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import TextIO
 
+from remedy.hints import TextIO
 from remedy.pattern import pattern
 
 # Everything that could move a cursor, set a colour or a title: C0 (but tab), DEL, C1 and the bidirectional marks.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from remedy.facts.types import Toolkit
+from remedy.hints import Any
 from remedy.show.text import dotted, rows, wrap
 from remedy.value import dataclass
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from remedy.hints import Any
 from remedy.show.secrets import redact, redact_argv, redact_value
 from remedy.show.text import plain, wrap
 from remedy.unit.types import ExecCommand, Fault, Service, Variable

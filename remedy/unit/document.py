@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from typing import Literal
 
+from remedy.hints import Literal
 from remedy.pattern import pattern
 from remedy.value import dataclass
 

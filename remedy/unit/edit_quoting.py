@@ -6,8 +6,8 @@ systemd.exec(5), "Environment=" and "EnvironmentFile="; systemd.unit(5), "Specif
 from __future__ import annotations
 
 import re
-from typing import Literal
 
+from remedy.hints import Literal
 from remedy.pattern import pattern
 
 Style = Literal["bare", "value", "whole"]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from remedy.errors import UsageError
+from remedy.hints import Literal
 
 Kind = Literal["plain", "instance", "template"]
 

@@ -6,8 +6,8 @@ Words are those of systemd.unit(5), systemd.exec(5) and systemd.service(5).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
+from remedy.hints import Literal
 from remedy.value import dataclass, field
 
 LoadState = Literal["loaded", "not-found", "masked", "bad-setting", "error"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from remedy.causes import rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, JIT_AT_WORK, NVCC_RUN, OUT_OF_MEMORY_KILL, TIMED_OUT
+from remedy.hints import Final
 
 # --- jit-build-out-of-memory --------------------------------------------------------------------------------------
 

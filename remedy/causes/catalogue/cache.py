@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.catalogue.rights import behind, denied_path
@@ -16,6 +14,7 @@ from remedy.causes.shared import (
     UNDEFINED_SYMBOL,
 )
 from remedy.causes.types import Evidence
+from remedy.hints import Final
 from remedy.jit import versions
 
 _CACHED_SO: Final = (

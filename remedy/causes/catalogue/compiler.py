@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, Hit, claim_from, weigh
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
@@ -22,6 +20,7 @@ from remedy.causes.shared import (
 )
 from remedy.causes.types import Evidence
 from remedy.facts.types import Version
+from remedy.hints import Final
 from remedy.jit import tables
 from remedy.value import replace
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from remedy.causes import rules
 from remedy.causes.case import Case, claim_from
@@ -17,6 +16,7 @@ from remedy.causes.shared import (
     UNSUPPORTED_PTX,
     UNSUPPORTED_PTX_CODE,
 )
+from remedy.hints import Final
 
 # --- driver-mismatch ----------------------------------------------------------------------------------------------
 

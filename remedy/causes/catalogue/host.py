@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from remedy.causes import rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
 from remedy.causes.shared import BUILD_FAILED, NVCC_RUN
+from remedy.hints import Final
 
 _COMPILER: Final = r"(?:[\w.-]+-)?(?:gcc|g\+\+|c\+\+|cc|clang\+\+|clang)(?:-\d+)?"
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from remedy.causes.entry import Cause, Page, Signature, any_of
+from remedy.hints import Final
 
 CAUSES: Final = (
     Cause(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from remedy.causes.case import Case
 from remedy.causes.entry import Cause, Claim, Page
+from remedy.hints import Final
 
 
 def _never(_case: Case) -> Claim | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
 from remedy.causes.shared import CACHED_MODULE, SHARED_OBJECT, UNDEFINED_SYMBOL
 from remedy.causes.types import Evidence
+from remedy.hints import Final
 
 # --- shared-library-missing ---------------------------------------------------------------------------------------
 

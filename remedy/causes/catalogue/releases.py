@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
@@ -15,6 +13,7 @@ from remedy.causes.shared import (
     UNSUPPORTED_PTX,
     UNSUPPORTED_PTX_CODE,
 )
+from remedy.hints import Final
 
 # --- nvcc-too-new -------------------------------------------------------------------------------------------------
 

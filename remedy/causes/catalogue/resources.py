@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, OUT_OF_MEMORY_KILL
+from remedy.hints import Final
 
 _GPU_MEMORY: Final = (
     Signature("CUDA out of memory"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, NVCC_RUN, PERMISSION, READ_ONLY, TIMED_OUT
 from remedy.causes.types import Evidence
+from remedy.hints import Final
 
 _NAMESPACE: Final = Signature("226/NAMESPACE")
 _DIRECTORY_STEP: Final = Signature(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.catalogue.compiler import nvcc_isa
@@ -21,6 +19,7 @@ from remedy.causes.shared import (
     UNSUPPORTED_ARCH,
 )
 from remedy.causes.types import Certainty, Evidence
+from remedy.hints import Final
 from remedy.jit import tables
 
 # --- arch-list-wrong ----------------------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
@@ -17,6 +15,7 @@ from remedy.causes.shared import (
     SHELL_NOT_FOUND,
 )
 from remedy.causes.types import Evidence
+from remedy.hints import Final
 
 # --- cuda-home-invalid --------------------------------------------------------------------------------------------
 

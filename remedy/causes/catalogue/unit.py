@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
 from remedy.causes.shared import NOT_ON_PATH
 from remedy.causes.types import Evidence
+from remedy.hints import Final
 
 _EXEC_STEP: Final = Signature("Failed at step EXEC spawning", r"spawning (?P<program>\S+?): ")
 _EXEC_UNABLE: Final = Signature("Unable to locate executable", r"executable '(?P<program>[^']+)'")

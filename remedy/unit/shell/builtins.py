@@ -6,8 +6,8 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
+from remedy.hints import TYPE_CHECKING
 from remedy.pattern import pattern
 from remedy.unit.shell.conditions import evaluate
 from remedy.unit.shell.tree import Simple

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
 
+from remedy.hints import TYPE_CHECKING
 from remedy.unit.shell.parser import parse_shell
 from remedy.unit.shell.tree import AndOr, Node, Simple
 from remedy.unit.shell.words import UNKNOWN, fields

@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Final
 
+from remedy.hints import Final
 from remedy.unit.launch_stage import home_of
 from remedy.unit.shell.builtins import BUILTINS, Control
 from remedy.unit.shell.conditions import evaluate

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase, translate
-from typing import Protocol
 
+from remedy.hints import Protocol
 from remedy.pattern import pattern
 from remedy.unit.shell.tokens import closing
 from remedy.value import dataclass, field
