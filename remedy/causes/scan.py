@@ -129,9 +129,10 @@ class Scanner:
             self._by_anchor.setdefault(signature.anchor, []).append(signature)
         self._words = (*self._by_anchor, *_ERROR_WORDS, *READY, *DIED)
         # A shape has no digits and no ids, so one that may stand for a word with either can't be called empty.
-        shapes = {word: _ids().sub(b"", word.encode().translate(None, _DIGITS)) for word in self._words}
-        bare = (shape for word, shape in shapes.items() if shape != word.encode())
-        self._undecided = tuple(dict.fromkeys(bare))
+        words = "\n".join(self._words).encode()
+        shapes = _ids().sub(b"", words.translate(None, _DIGITS))
+        pairs = zip(words.split(b"\n"), shapes.split(b"\n"), strict=True)
+        self._undecided = tuple(dict.fromkeys([shape for word, shape in pairs if shape != word]))
         self._empty: set[bytes] = set()
         self._often: dict[bytes, int] = {}
         self._latest: dict[bytes, tuple[int, str]] = {}

@@ -42,7 +42,10 @@ _FORMS = (
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
 )
 #: What each of the forms holds at least.
-_STARTS = ("hf_", "sk-", "gh", "github_pat_", "glpat-", "xox", "AKIA", "ASIA", "nvapi-", "AIza", "ya29.", "eyJ")
+_STARTS = (
+    "hf_", "sk-", "gho_", "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "xox", "AKIA", "ASIA", "nvapi-",
+    "AIza", "ya29.", "eyJ",
+)  # fmt: skip
 _PEM = r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
 _SCHEME = r"(?i:\b(bearer|basic)\s+)[\w.~+/=-]{6,}"
 _USERINFO = r"(?P<scheme>\b[A-Za-z][\w+.-]*://)(?P<user>[^\s/:@'\"]*):[^\s/@'\"]*@"

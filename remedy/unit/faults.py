@@ -16,8 +16,8 @@ from remedy.unit.types import SYSTEMD, Fault, Launch, Service, Variable
 from remedy.view import View
 
 # Variables that hold paths. Others may hold a dollar sign or a quote for good reason: passwords, JSON.
-_PATHS = pattern(r"(PATH|HOME|DIR|DIRS|ROOT|CACHE|PREFIX|_ENV)$|^(CC|CXX|CUDAHOSTCXX|PWD)$")
-_LISTS = pattern(r"PATH$|PATHS$")
+_PATH_ENDINGS = ("PATH", "HOME", "DIR", "DIRS", "ROOT", "CACHE", "PREFIX", "_ENV")
+_PATH_NAMES = frozenset({"CC", "CXX", "CUDAHOSTCXX", "PWD"})
 _REFERENCE = pattern(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(?::?-[^}]*)?\}|([A-Za-z_][A-Za-z0-9_]*))")
 _WELL_KNOWN = frozenset({"HOME", "PATH", "USER", "PWD", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "LD_LIBRARY_PATH"})
 _USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -51,18 +51,18 @@ def _in_value(variable: Variable, service: Service, view: View) -> list[Fault]:
     if (bare := _without_quotes(name, meant)) != meant:
         meant = bare
         found.append(("environment-quoting", "these quotes are part of the value"))
-    if in_file and _PATHS.search(name) and (comment := re.search(r"\s+#.*$", meant, re.DOTALL)):
+    if in_file and _is_path(name) and (comment := re.search(r"\s+#.*$", meant, re.DOTALL)):
         meant = meant[: comment.start()]
         found.append(("environment-quoting", "the comment is part of the value, it needs a line of its own"))
     if _has_reference(name, meant, service):
         meant = _expanded(name, meant, service, view)
         setting = "EnvironmentFile=" if in_file else "Environment="
         found.append(("environment-literal-variable", f"systemd expands no $VARIABLE in {setting}"))
-    if re.match(r"~(/|$)", meant) or (_LISTS.search(name) and ":~/" in meant):
+    if meant == "~" or meant.startswith("~/") or (_is_list(name) and ":~/" in meant):
         home = home_of(view, service.user or "root") or "/root"
         meant = re.sub(r"(^|:)~(?=/|:|$)", lambda match: match[1] + home, meant)
         found.append(("environment-tilde", "systemd knows no ~, the program gets it as it is"))
-    if _PATHS.search(name) and value and _has_empty_entry(name, meant):
+    if _is_path(name) and value and _has_empty_entry(name, meant):
         meant = ":".join(entry for entry in meant.rstrip(";,").split(":") if entry)
         found.append(("environment-empty-entry", _empty_entry(name)))
     mend = f"{name}={file_value(meant, '')}"
@@ -73,13 +73,23 @@ def _in_value(variable: Variable, service: Service, view: View) -> list[Fault]:
     ]
 
 
+def _is_path(name: str) -> bool:
+    return name.endswith(_PATH_ENDINGS) or name in _PATH_NAMES
+
+
+def _is_list(name: str) -> bool:
+    return name.endswith(("PATH", "PATHS"))
+
+
 def _has_reference(name: str, value: str, service: Service) -> bool:
+    if "$" not in value:
+        return False
     known = _WELL_KNOWN | (service.environment or {}).keys()
     for match in _REFERENCE.finditer(value):
         if (match[1] or match[2]) not in known:
             continue
         before, after = value[: match.start()][-1:], value[match.end() :][:1]
-        if _PATHS.search(name) or (before in ("", ":", "/", "=") and after in ("", ":", "/")):
+        if _is_path(name) or (before in ("", ":", "/", "=") and after in ("", ":", "/")):
             return True
     return False
 
@@ -93,23 +103,23 @@ def _expanded(name: str, value: str, service: Service, view: View) -> str:
     values[name] = _USUAL_PATH if name == "PATH" else ""
     for _ in range(4):
         value = _REFERENCE.sub(lambda match: values.get(match[1] or match[2], match[0]), value)
-    return value.strip(":") if _PATHS.search(name) else value
+    return value.strip(":") if _is_path(name) else value
 
 
 def _without_quotes(name: str, value: str) -> str:
     if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0] and value[0] not in value[1:-1]:
         return value[1:-1]
-    return re.sub(r"[\"']", "", value) if _LISTS.search(name) else value
+    return value.replace('"', "").replace("'", "") if _is_list(name) else value
 
 
 def _has_empty_entry(name: str, value: str) -> bool:
-    if _LISTS.search(name) and not re.search(r"CUDA_PATH$", name):
+    if _is_list(name) and not name.endswith("CUDA_PATH"):
         return value.startswith(":") or value.endswith(":") or "::" in value
     return bool(re.fullmatch(r"(:.*)|(.*[:;,])", value, re.DOTALL))
 
 
 def _empty_entry(name: str) -> str:
-    if _LISTS.search(name) and not re.search(r"CUDA_PATH$", name):
+    if _is_list(name) and not name.endswith("CUDA_PATH"):
         return "an empty entry stands for the working directory"
     return "this is one path, not a list: the separator is part of it"
 
