@@ -94,6 +94,11 @@ def test_a_tool_imports_no_room(tool: str) -> None:
     assert names <= set(TOOLS)
 
 
+@pytest.mark.parametrize("path", sorted(PROBES.glob("*.py")), ids=lambda path: path.name)
+def test_a_probe_imports_nothing_of_ours(path: Path) -> None:
+    assert [name for name in imports(path) if name.split(".")[0] == "remedy"] == []
+
+
 def test_nothing_imports_the_command_line() -> None:
     wrong = [
         f"{path.relative_to(PROJECT)} imports {name}"

@@ -10,8 +10,7 @@ import pathlib
 import pkgutil
 import re
 from collections.abc import Iterator
-
-from remedy.hints import Any
+from typing import Any
 
 # gen_jit_spec sets these itself and nvcc takes each of them once; the rest is for the new toolchain to decide.
 OWN = re.compile(r"-gencode=|-O\d$|--threads=|-std=c\+\+17$|-L|-static-global-template-stub|-ccbin$|-isystem$")
