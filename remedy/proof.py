@@ -29,12 +29,24 @@ def prover(seen: Look, plan: Plan, service: Service, launch: Launch) -> Try | No
 
     def prove(tell: Tell) -> str | None:
         from remedy.change.twin import prove as run
+        from remedy.jit.devices import in_order
+        from remedy.value import replace
 
         def report(result: Probed) -> None:
             tell(f"{result.library}: {'built and loaded' if result.ok else 'failed'} in {result.seconds:.1f} s")
 
         caches = cache_folders(seen, launch, sources)
-        twin = Twin(service, interpreter, launch.variables(), expander(seen, service), sources, caches)
+        gpus = in_order(replace(seen.context, env=launch.variables()))
+        twin = Twin(
+            service,
+            interpreter,
+            launch.variables(),
+            expander(seen, service),
+            sources,
+            caches,
+            # What is known need not be asked of the GPU, which the service may fill to the last byte.
+            arguments={name: {"capability": gpus[0] if gpus else None} for name in sources},
+        )
         proof = run(twin, report)
         return why_not(proof) or disagreement(plan, proof.results)
 
@@ -67,11 +79,12 @@ def cache_folders(seen: Look, launch: Launch, libraries: Iterable[str]) -> tuple
 
 
 def probes(resolutions: tuple[Resolution, ...]) -> Mapping[str, str]:
-    """The probe of every library that compiles with a toolkit here, by the library's name."""
+    """The probe of every library that a start hangs on and that compiles here, by the library's name."""
     found = {}
     for resolution in resolutions:
         source = probe_source(resolution.library.replace("-", "_"))
-        if resolution.requires.components and source:
+        needs = resolution.requires
+        if source and (needs.components or needs.host_compiler):
             found[resolution.library] = source
     return found
 

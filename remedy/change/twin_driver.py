@@ -58,8 +58,11 @@ def stopped(_number: int, _frame: object) -> None:
     raise SystemExit(143)
 
 
-def start(name: str, source: str, base: str, arguments: dict[str, Any]) -> int:
-    """One probe in a process of its own, so that it can take down nothing but itself; its result lies in a file."""
+def start(name: str, source: str, base: str, arguments: dict[str, Any], quiet: bool) -> int:
+    """One probe in a process of its own, so that it can take down nothing but itself; its result lies in a file.
+
+    ``quiet`` keeps what it and its compilers print for its own result: others may run beside it.
+    """
     work = os.path.join(base, name)
     os.makedirs(work, exist_ok=True)
     process = os.fork()
@@ -67,13 +70,28 @@ def start(name: str, source: str, base: str, arguments: dict[str, Any]) -> int:
         return process
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
+        if quiet:
+            log = os.open(work + ".log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
         result = run(name, source, work, arguments)
-        with open(work + ".json", "w") as file:
-            json.dump(result, file)
         sys.stdout.flush()
         sys.stderr.flush()
+        if not result["ok"]:
+            result["error"] = said(work) + str(result["error"])
+        with open(work + ".json", "w") as file:
+            json.dump(result, file)
     finally:
         os._exit(0)
+
+
+def said(work: str) -> str:
+    """The end of what a quiet probe and its compilers printed."""
+    try:
+        with open(work + ".log", errors="replace") as file:
+            return file.read()[-200000:]
+    except OSError:
+        return ""
 
 
 def outcome(name: str, base: str, status: int) -> str:
@@ -84,7 +102,8 @@ def outcome(name: str, base: str, status: int) -> str:
     except OSError:
         code = os.waitstatus_to_exitcode(status)
         how = "was ended by " + signal.Signals(-code).name if code < 0 else "exited with status " + str(code)
-        return json.dumps({"library": name, "ok": False, "ended": False, "error": "the process that built it " + how})
+        error = said(os.path.join(base, name)) + "the process that built it " + how
+        return json.dumps({"library": name, "ok": False, "ended": False, "error": error})
 
 
 def probe_all(orders: dict[str, Any], base: str, answers: Any) -> None:
@@ -95,7 +114,8 @@ def probe_all(orders: dict[str, Any], base: str, answers: Any) -> None:
         while todo and len(running) < orders["side_by_side"]:
             name, source = todo.pop(0)
             answers.write(json.dumps({"library": name, "begin": True}) + "\n")
-            running[start(name, source, base, orders["arguments"].get(name, {}))] = name
+            given = orders["arguments"].get(name, {})
+            running[start(name, source, base, given, not orders["real"])] = name
         process, status = os.wait()
         if process in running:
             answers.write(outcome(running.pop(process), base, status) + "\n")

@@ -132,7 +132,7 @@ class Triton:
             toolkit=posixpath.dirname(posixpath.dirname(path)) if path else None,
             found_by=name or "bundled",
             variable=name,
-            requires=Requirement(python_headers=True),
+            requires=Requirement(python_headers=fatal, host_compiler=fatal),
             problems=problems,
             cache=folder,
             variables=(PLAIN, BLACKWELL, "CC", "TRITON_CACHE_DIR", "TRITON_HOME", "TRITON_LIBCUDA_PATH"),

@@ -21,7 +21,7 @@ extern "C" void remedy_probe_launch(float* out) { remedy_probe<<<1, 32>>>(out); 
 """
 
 
-def probe(work: str) -> dict[str, str]:
+def probe(work: str, capability: list[int] | None) -> dict[str, str]:  # noqa: ARG001
     """Build and load it; returns the toolkit and the compiler's version as FlashInfer sees them."""
     from flashinfer.jit import core, cpp_ext
 

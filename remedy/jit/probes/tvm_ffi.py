@@ -11,16 +11,17 @@ void remedy_probe(int64_t out) { remedy_probe_kernel<<<1, 32>>>(reinterpret_cast
 """
 
 
-def probe(work: str) -> dict[str, str]:
+def probe(work: str, capability: list[int] | None) -> dict[str, str]:
     """Build and load it; returns the toolkit that TVM-FFI takes."""
     import tvm_ffi.cpp
 
     if "TVM_FFI_CUDA_ARCH_LIST" not in os.environ:
         # SGLang sets it from torch (jit_kernel/utils.py, 0.5.7 to 0.5.16); TVM-FFI alone asks nvidia-smi.
-        import torch
+        if capability is None:
+            import torch
 
-        major, minor = torch.cuda.get_device_capability()
-        os.environ["TVM_FFI_CUDA_ARCH_LIST"] = f"{major}.{minor}"
+            capability = list(torch.cuda.get_device_capability())
+        os.environ["TVM_FFI_CUDA_ARCH_LIST"] = f"{capability[0]}.{capability[1]}"
     try:
         from tvm_ffi.cpp import extension
     except ImportError:

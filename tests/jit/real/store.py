@@ -80,6 +80,18 @@ def source(distribution: str, version: str) -> Path:
     return folder
 
 
+def whole(distribution: str, version: str) -> Path:
+    """One release with its programs and compiled parts, installed beside nothing else."""
+    folder = ROOT / "whole" / f"{distribution}-{version}"
+    with _locked(f"whole-{distribution}-{version}"):
+        if not folder.exists():
+            part = folder.with_suffix(".part")
+            shutil.rmtree(part, ignore_errors=True)
+            _pip(python(), "install", "--no-deps", "--no-compile", "--target", str(part), f"{distribution}=={version}")
+            part.rename(folder)
+    return folder
+
+
 def _unpack(archive: Path, folder: Path) -> None:
     """Only .py files, and of a source archive those below its first folder."""
     if archive.suffix == ".whl":
