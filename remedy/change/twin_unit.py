@@ -14,7 +14,7 @@ from remedy.unit.types import Service
 # sockets, notifies, restarts or orders.
 SANDBOX = (
     "User", "Group", "SupplementaryGroups", "DynamicUser", "UMask", "WorkingDirectory", "RootDirectory",
-    "RootImage", "ProtectSystem", "ProtectHome", "ProtectProc", "ProcSubset", "ProtectKernelTunables",
+    "RootImage", "MountAPIVFS", "ProtectSystem", "ProtectHome", "ProtectProc", "ProcSubset", "ProtectKernelTunables",
     "ProtectKernelModules", "ProtectKernelLogs", "ProtectControlGroups", "ProtectClock", "ProtectHostname",
     "PrivateTmp", "PrivateDevices", "PrivateNetwork", "PrivateUsers", "PrivateMounts", "ReadWritePaths",
     "ReadOnlyPaths", "InaccessiblePaths", "ExecPaths", "NoExecPaths", "TemporaryFileSystem", "BindPaths",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.jit.real import store
 from tests.lab.layers import Root
 from tests.lab.machine import Machine
 
@@ -33,7 +35,30 @@ true"""
 def machine(lab_root: Root) -> Iterator[Machine]:
     with Machine(lab_root) as booted:
         booted.exec(f"apt-get -qq update; apt-get install -y -qq {PACKAGES}")
+        mix(booted)
         yield booted
+
+
+def mix(machine: Machine) -> None:
+    """A compiler of 13.3 with the headers and libraries of 13.0, and a gcc that says that it is of the next year."""
+    for name in ("nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-crt"):
+        wheel = store.whole(name, "13.3.73") / "nvidia/cu13"
+        shutil.copytree(wheel, machine.disk / "opt/mixed", dirs_exist_ok=True)
+    machine.exec(f"rm -rf /opt/mixed/include; ln -s {KIT}/include {KIT}/lib64 /opt/mixed/; chmod -R a+rx /opt/mixed")
+    machine.write("/opt/gcc-99/gcc", '#!/bin/sh\nexec gcc -U__GNUC__ -D__GNUC__=99 "$@"\n', mode=0o755)
+
+
+@pytest.fixture
+def triton(machine: Machine) -> Iterator[None]:
+    """Triton in the service's interpreter, all of it."""
+    site = machine.disk / "root/venv_sglang211/lib/python3.11/site-packages"
+    whole = store.whole("triton", "3.6.0")
+    names = [folder.name for folder in whole.iterdir() if folder.name.startswith("triton")]
+    for name in names:
+        shutil.copytree(whole / name, site / name)
+    yield
+    for name in names:
+        shutil.rmtree(site / name)
 
 
 def unit(machine: Machine, *lines: str, venv: str = "/root/venv_sglang211", home: str = KIT, path: str = "") -> None:
@@ -88,6 +113,12 @@ REFUSED = {
     "the old compiler": ({"home": "/usr/local/cuda-12.8"}, (), "compute_120f"),
     "no ninja": ({"path": f"{KIT}/bin:/opt/tools"}, (), "ninja"),
     "a read-only cache": ({}, ("ReadOnlyPaths=/root/.cache",), "can't write /root/.cache/flashinfer"),
+    "another compiler's headers": (
+        {"home": "/opt/mixed"},
+        (),
+        "CUDA compiler and CUDA toolkit headers are incompatible",
+    ),
+    "a gcc of later": ({}, ("Environment=NVCC_CCBIN=/opt/gcc-99/gcc",), "unsupported GNU version"),
     "no home": ({}, ("ProtectHome=yes",), ""),
     "no programs": ({}, (f"NoExecPaths={KIT}",), "Permission denied"),
     "a user without rights": ({"venv": "/opt/venv"}, ("User=llm",), "can't write /var/lib/llm/.cache"),
@@ -118,15 +149,37 @@ def test_a_missing_header_is_told_with_the_compiler_s_own_line(machine: Machine)
     assert "fatal error: curand_kernel.h: No such file or directory (cuda-headers-missing)" in said["why"], said
 
 
+@pytest.mark.usefixtures("triton")
+def test_triton_is_proven_as_well_and_needs_the_header_of_python(machine: Machine) -> None:
+    header = "/usr/include/python3.11/Python.h"
+    unit(machine)
+    said = prove(machine)
+    assert said["why"] is None, said
+    assert sorted(line.split(":")[0] for line in said["told"]) == ["flashinfer", "triton", "tvm-ffi"]
+    machine.exec(["mv", header, f"{header}.away"])
+    try:
+        said = prove(machine)
+    finally:
+        machine.exec(["mv", f"{header}.away", header])
+    assert said["why"].startswith("triton: "), said
+    assert "fatal error: Python.h: No such file or directory (python-headers-missing)" in said["why"], said
+    assert said["seconds"] < PROMISED, said
+
+
 SANDBOXES = {
     "strict": ("User=llm", "ProtectSystem=strict", "ProtectHome=yes", "PrivateTmp=yes", "StateDirectory=llm"),
+    "a root of its own": (
+        "RootDirectory=/srv/jail",
+        "BindReadOnlyPaths=/usr /etc /root /opt /bin /lib /lib64 /sbin",
+        "BindPaths=/root/.cache /dev/shm:/tmp",
+    ),
     "a dynamic user": ("DynamicUser=yes", "CacheDirectory=twin", "Environment=HOME=/var/cache/twin"),
 }
 
 
 @pytest.mark.parametrize("kind", SANDBOXES)
 def test_a_proof_in_the_service_s_own_sandbox(machine: Machine, kind: str) -> None:
-    machine.exec("rm -rf /var/lib/llm/.cache; chown llm:llm /var/lib/llm")
+    machine.exec("rm -rf /var/lib/llm/.cache; chown llm:llm /var/lib/llm; mkdir -p /srv/jail /root/.cache")
     unit(machine, *SANDBOXES[kind], venv="/opt/venv")
     said = prove(machine, "/usr/local/cuda-13.9" if kind == "strict" else KIT)
     # The library is right about the toolkit that it takes.
@@ -137,7 +190,7 @@ def test_a_proof_in_the_service_s_own_sandbox(machine: Machine, kind: str) -> No
 def test_a_killed_remedy_leaves_nothing_behind_for_long(machine: Machine) -> None:
     unit(machine)
     process = machine.start([*PROGRAM, "twin.service", KIT])
-    while not machine.exec(["pgrep", "-x", "nvcc"], check=False).stdout:
+    while not machine.exec(["pgrep", "-x", "cicc|cc1plus"], check=False).stdout:
         assert process.poll() is None
     machine.exec(["pkill", "-KILL", "-f", "tests.change.twin_scene"])
     process.wait()
@@ -151,7 +204,7 @@ def test_a_killed_remedy_leaves_nothing_behind_for_long(machine: Machine) -> Non
 def test_an_interrupted_proof_ends_at_once(machine: Machine) -> None:
     unit(machine)
     process = machine.start([*PROGRAM, "twin.service", KIT])
-    while not machine.exec(["pgrep", "-x", "nvcc"], check=False).stdout:
+    while not machine.exec(["pgrep", "-x", "cicc|cc1plus"], check=False).stdout:
         assert process.poll() is None
     machine.exec(["pkill", "-INT", "-f", "tests.change.twin_scene"])
     process.wait()
