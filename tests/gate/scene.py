@@ -7,6 +7,7 @@ and ``then`` (shell commands; the second runs ``after`` seconds into the watch),
 from __future__ import annotations
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -48,15 +49,18 @@ def main(unit: str, orders: dict[str, Any]) -> None:
         if "then" in orders:
             later(orders["then"], orders.get("after", 0.3))
         verdict = watch.run(lambda progress: seen.append(progress) if len(seen) < 500 else None)
-        print(json.dumps(told(unit, verdict, seen)))
+        print(json.dumps(told(unit, verdict, seen, expectation.ready)))
 
 
-def told(unit: str, verdict: Verdict, seen: list[Progress]) -> dict[str, Any]:
+def told(unit: str, verdict: Verdict, seen: list[Progress], ready: tuple[str, ...]) -> dict[str, Any]:
     """The verdict, and the seconds between the event that decided it and now."""
     now, clock = time.time(), time.monotonic()
     show = ["systemctl", "show", "-P", "StateChangeTimestampMonotonic", unit]
     changed = int(subprocess.run(show, check=True, capture_output=True, text=True).stdout) / 1e6
-    written = [line.realtime / 1e6 for line in verdict.log if line.text.strip() and line.text in verdict.reason]
+    telling = [line for line in verdict.log if line.text.strip() and line.text in verdict.reason]
+    if verdict.state == "healthy":
+        telling += [line for line in verdict.log if any(re.search(word, line.text) for word in ready)]
+    written = [line.realtime / 1e6 for line in telling]
     return {
         "state": verdict.state,
         "reason": verdict.reason,
