@@ -1,28 +1,40 @@
-"""The way on from a diagnosis: the plan, and the change with its proof and its watch."""
+"""The way on from a diagnosis: the plan, and the change with its proof and its watch, in a unit of its own."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
 from remedy.causes.types import Diagnosis
+from remedy.change.detached import Apply, Choice, Undo, request, start
+from remedy.change.interrupts import Interrupts
 from remedy.change.types import Hooks, Outcome, Report
+from remedy.errors import Refused, RemedyError
 from remedy.gate.types import Verdict
 from remedy.gate.watch import Watch
 from remedy.plan.types import EditFile, Plan, RestartUnit
 from remedy.prewarm import prewarmer
 from remedy.proof import prover
-from remedy.road import Look, Machine, after_failure
+from remedy.road import Look, Machine, after_failure, load_service, look, this_machine
 from remedy.unit.types import EditStyle, FileEdit, Launch, Service
 from remedy.value import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the operator asked for. ``timeout`` in seconds, None: from the unit and its earlier starts."""
+    """What the operator asked for. ``timeout`` in seconds, None: from the unit and its earlier starts; ``gpu_arch``
+    overrides what the GPUs say; ``user``: the user manager's unit."""
 
     timeout: float | None = None
     edit: EditStyle | None = None
     prove: bool = True
     prewarm: bool = True
     keep_packages: bool = False
+    gpu_arch: str | None = None
+    user: bool = False
+
+
+_WORKER = ("-I", "-m", "remedy.worker")
 
 
 def plan_for(seen: Look, machine: Machine, wishes: Wishes) -> Plan:
@@ -59,11 +71,50 @@ def last_start(seen: Look, machine: Machine) -> float | None:
     return last_good_start(machine.runner, seen.service.name, ready, user=seen.service.user_manager)
 
 
-def apply_plan(seen: Look, plan: Plan, wishes: Wishes, report: Report) -> Outcome:
-    """Carry the plan out; the outcome says how it ended. Raises Refused where nothing was touched."""
+def apply_plan(plan: Plan, wishes: Wishes, report: Report, ask: Callable[[], Choice]) -> Outcome:
+    """Have the plan carried out in a unit of its own, and follow it; the outcome says how it ended.
+
+    ``ask`` is called at the first Ctrl-C. Raises Refused where nothing was touched.
+    """
+    from remedy.change import codec
+
+    if wishes.user:
+        restart = f"systemctl --user daemon-reload && systemctl --user restart {plan.unit}"
+        raise Refused("only units of the system manager are changed", hint=f"edit as the plan shows, then: {restart}")
+    return start([sys.executable, *_WORKER], request(Apply(plan, codec.dumps(wishes))), report, ask)
+
+
+def undo(transaction: str | None, report: Report, ask: Callable[[], Choice]) -> Outcome:
+    """Have a kept change (None: the latest) undone in a unit of its own, and follow it. Raises as ``apply_plan``."""
+    return start([sys.executable, *_WORKER], request(Undo(transaction)), report, ask)
+
+
+def carry_out(plan: Plan, wishes: Wishes, report: Report, interrupts: Interrupts) -> Outcome:
+    """The unit's side of ``apply_plan``: look at the machine again, and carry the plan out."""
     from remedy.change.transaction import apply
 
-    return apply(plan, hooks(seen, plan, wishes), report, keep_packages=wishes.keep_packages)
+    with interrupts.raising():
+        seen = look(plan.unit, this_machine(), gpu_arch=wishes.gpu_arch)
+        asked = hooks(seen, plan, wishes)
+    return apply(plan, asked, report, keep_packages=wishes.keep_packages, interrupts=interrupts)
+
+
+def hooks_for(plan: Plan) -> Hooks | None:
+    """The watch for the old service's start; None where the unit can't be loaded any more."""
+    from remedy.gate.expect import expectation
+    from remedy.unit.launch import launch
+
+    machine = this_machine()
+
+    def watch() -> Watch:
+        service = load_service(plan.unit, machine)
+        return Watch(service.name, expectation(service, launch(service, machine.view)))
+
+    try:
+        load_service(plan.unit, machine)
+    except RemedyError:
+        return None
+    return Hooks(watch=watch)
 
 
 def hooks(seen: Look, plan: Plan, wishes: Wishes) -> Hooks:

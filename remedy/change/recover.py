@@ -9,10 +9,11 @@ from pathlib import Path
 
 from remedy.change import boot
 from remedy.change.history import state_of, unfinished
+from remedy.change.interrupts import Interrupts
 from remedy.change.ledger import STATE_DIR, Ledger, folders, read_entries
 from remedy.change.lock import Lock
 from remedy.change.steps import Site
-from remedy.change.transaction import finish, need_root
+from remedy.change.transaction import finish, heard, need_root
 from remedy.change.types import End, Event, Hooks, Outcome, Phase, Report
 from remedy.change.wayback import WayBack, conflicts
 from remedy.errors import Exit, Refused, RemedyError, UsageError
@@ -28,7 +29,9 @@ def recover(report: Report, *, hooks_for: HooksFor | None = None, state_dir: Pat
     back or clean up is tried again. ``hooks_for`` gives the watch for the old service's start.
     """
     need_root()
-    with Lock(state_dir, "remedy recover"):
+    report = heard(report)
+    # The way back is gone to its end, whatever becomes of the terminal.
+    with Lock(state_dir, "remedy recover"), Interrupts():
         _clear_not_begun(state_dir)
         waiting = list(unfinished(state_dir))
         waiting += [folder for folder in folders(state_dir)[-1:] if _left(folder)]
@@ -89,7 +92,8 @@ def rollback(
     """Undo a kept change: the given one, or the latest that is kept. Raises Refused with nothing touched where files
     were changed since, or a later change is still in force on the same unit; UsageError for a wrong name."""
     need_root()
-    with Lock(state_dir, f"remedy rollback {name or ''}".strip()):
+    report = heard(report)
+    with Lock(state_dir, f"remedy rollback {name or ''}".strip()), Interrupts():
         waiting = unfinished(state_dir)
         if waiting:
             raise Refused(f"the transaction {waiting[0].name} is unfinished", hint="remedy recover")

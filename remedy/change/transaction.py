@@ -25,17 +25,25 @@ class ProofFailed(Exception):
 
 
 def apply(
-    plan: Plan, hooks: Hooks, report: Report, *, state_dir: Path = STATE_DIR, keep_packages: bool = False
+    plan: Plan,
+    hooks: Hooks,
+    report: Report,
+    *,
+    state_dir: Path = STATE_DIR,
+    keep_packages: bool = False,
+    interrupts: Interrupts | None = None,
 ) -> Outcome:
     """Carry a plan out. Raises Refused where nothing was touched; any other end is an Outcome.
 
     A start that fails, an error on the way, or a signal (SIGINT, SIGTERM, SIGHUP) leads back to the state before.
+    ``interrupts`` are the caller's, where it notes signals already.
     """
     if not plan.steps:
         return Outcome("nothing-to-do", Exit.DONE, cause=plan.cause)
     need_root()
-    report = _heard(report)
-    with Lock(state_dir, f"remedy fix {plan.unit}") as lock, Interrupts() as interrupts:
+    report = heard(report)
+    noting = Interrupts() if interrupts is None else contextlib.nullcontext(interrupts)
+    with Lock(state_dir, f"remedy fix {plan.unit}") as lock, noting as interrupts:
         refuse_unfinished(state_dir)
         try:
             ledger = Ledger.create(state_dir, plan, keep_packages=keep_packages)
@@ -68,7 +76,7 @@ def need_root() -> None:
         raise Refused("only root can change the machine", hint="sudo remedy …")
 
 
-def _heard(report: Report) -> Report:
+def heard(report: Report) -> Report:
     """A terminal that is gone, or a pipe that is closed, changes nothing about the outcome."""
 
     def safe(event: Event) -> None:

@@ -13,7 +13,7 @@ from remedy.plan.types import Plan
 from remedy.value import dataclass
 
 OutcomeName = Literal[
-    "healthy", "nothing-to-do", "planned", "refused", "rolled-back", "rollback-incomplete", "interrupted"
+    "healthy", "nothing-to-do", "planned", "refused", "rolled-back", "rollback-incomplete", "interrupted", "under-way"
 ]
 Report = Callable[["Event"], None]
 

@@ -135,8 +135,10 @@ def fix(
         prove=not no_prove,
         prewarm=not no_prewarm,
         keep_packages=keep_packages,
+        gpu_arch=gpu_arch,
+        user=user,
     )
-    return command(unit, wishes, dry_run=dry_run, yes=yes, json=json, gpu_arch=gpu_arch, user=user)
+    return command(unit, wishes, dry_run=dry_run, yes=yes, json=json)
 
 
 @app.command(short_help="Show units as systemd runs them.")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 
+from remedy.change.detached import Choice
 from remedy.change.transaction import need_root
 from remedy.change.types import Event, Outcome
 from remedy.errors import Exit, Refused, RemedyError
@@ -56,18 +58,22 @@ class Talk:
         """The end: one value for the text, the JSON and the exit code."""
         from remedy.show.events import outcome_json, outcome_text
 
-        if self.json:
-            self.line(outcome_json(outcome))
-        else:
-            print(outcome_text(outcome, width()))
+        try:
+            if self.json:
+                self.line(outcome_json(outcome))
+            else:
+                print(outcome_text(outcome, width()), flush=True)
+        except OSError:
+            # Nobody listens any more; the exit code tells all the same, and nothing is left to be written at the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return outcome.exit
 
 
-def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool, gpu_arch: str | None, user: bool) -> int:
+def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool) -> int:
     """Carry one unit through the whole road."""
     talk = Talk(json)
-    machine = this_machine(user=user)
-    seen = look(unit, machine, gpu_arch=gpu_arch)
+    machine = this_machine(user=wishes.user)
+    seen = look(unit, machine, gpu_arch=wishes.gpu_arch)
     plan = plan_for(seen, machine, wishes)
     cause = seen.diagnosis.root.id
     talk.plan(seen, plan)
@@ -82,7 +88,7 @@ def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool, gpu_
         if plan.impossible is not None:
             return talk.result(Outcome("refused", Exit.NOT_MENDABLE, cause=cause, reason=plan.impossible))
         confirm("Apply this plan and restart the service?", yes=yes, json=json)
-        outcome = apply_plan(seen, plan, wishes, talk.event)
+        outcome = apply_plan(plan, wishes, talk.event, choose)
     except Refused as error:
         if not json:
             raise
@@ -99,7 +105,7 @@ def confirm(question: str, *, yes: bool, json: bool, ask: Callable[[str], str] =
     """Raise Refused unless the operator said yes, on the command line or at a terminal."""
     if yes:
         return
-    if json or not (sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty()):
+    if json or not _terminal():
         raise Refused("without a terminal nothing is asked, and nothing is changed", hint="--yes applies the plan")
     sys.stderr.write(f"\n{question} [y/N] ")
     sys.stderr.flush()
@@ -109,3 +115,26 @@ def confirm(question: str, *, yes: bool, json: bool, ask: Callable[[str], str] =
         answer = ""
     if answer.strip().lower() not in ("y", "yes"):
         raise Refused("not confirmed; nothing was touched")
+
+
+def choose(*, back: bool = True, ask: Callable[[str], str] = input) -> Choice:
+    """What a Ctrl-C in the middle of a change means: asked at a terminal, else the way back.
+
+    Without ``back`` a change is being undone, and can only be left alone.
+    """
+    if not _terminal():
+        return "back" if back else "watch"
+    offers = "keep watching [w], roll back now [r]" if back else "keep watching [w]"
+    sys.stderr.write(f"\nThe change runs in a unit of its own: {offers}, or leave it running [l]? [w] ")
+    sys.stderr.flush()
+    try:
+        answer = ask("").strip().lower()
+    except (EOFError, OSError):
+        return "leave"
+    if answer.startswith("l"):
+        return "leave"
+    return "back" if back and answer.startswith("r") else "watch"
+
+
+def _terminal() -> bool:
+    return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())

@@ -5,10 +5,8 @@ from __future__ import annotations
 from json import dumps
 
 from remedy.change.transaction import need_root
-from remedy.change.types import Hooks
-from remedy.cli.fix import Talk, confirm
-from remedy.errors import Exit, RemedyError
-from remedy.plan.types import Plan
+from remedy.cli.fix import Talk, choose, confirm
+from remedy.errors import Exit
 
 
 def history(transaction: str | None, *, json: bool) -> int:
@@ -38,40 +36,21 @@ def history(transaction: str | None, *, json: bool) -> int:
 
 def rollback(transaction: str | None, *, yes: bool, json: bool) -> int:
     """Undo a kept change."""
-    from remedy.change.recover import rollback as undo
+    from remedy.repair import undo
 
     need_root()
     confirm(f"Undo {transaction or 'the latest change'}, and restart its service?", yes=yes, json=json)
     talk = Talk(json)
-    return talk.result(undo(talk.event, transaction, hooks_for=hooks_for))
+    return talk.result(undo(transaction, talk.event, lambda: choose(back=False)))
 
 
 def recover(*, json: bool) -> int:
     """Finish or undo what a crash left; nothing to do where it left nothing."""
     from remedy.change.recover import recover as finish
     from remedy.change.types import Outcome
+    from remedy.repair import hooks_for
 
     talk = Talk(json)
     outcomes = finish(talk.event, hooks_for=hooks_for)
     codes = [talk.result(outcome) for outcome in outcomes or (Outcome("nothing-to-do", Exit.DONE),)]
     return max(codes)
-
-
-def hooks_for(plan: Plan) -> Hooks | None:
-    """The watch for the old service's start; None where the unit can't be loaded any more."""
-    from remedy.gate.expect import expectation
-    from remedy.gate.watch import Watch
-    from remedy.road import load_service, this_machine
-    from remedy.unit.launch import launch
-
-    machine = this_machine()
-
-    def watch() -> Watch:
-        service = load_service(plan.unit, machine)
-        return Watch(service.name, expectation(service, launch(service, machine.view)))
-
-    try:
-        load_service(plan.unit, machine)
-    except RemedyError:
-        return None
-    return Hooks(watch=watch)

@@ -112,6 +112,7 @@ ENDINGS = {
     "rolled-back": "Rolled back: files, packages, caches and run state are as they were before.",
     "rollback-incomplete": "The rollback is incomplete.",
     "interrupted": "Interrupted; everything was put back as it was.",
+    "under-way": "The change goes on without this terminal, to its end or back.",
 }
 
 

@@ -17,10 +17,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from remedy.change.detached import Choice, request, serve, start
+from remedy.change.detached import Apply, Choice, Job, request, serve, start
+from remedy.change.interrupts import Interrupts
 from remedy.change.recover import recover, rollback
 from remedy.change.transaction import apply
-from remedy.change.types import Event, Hooks, Outcome
+from remedy.change.types import Event, Hooks, Outcome, Report
 from remedy.errors import RemedyError
 from remedy.facts.types import PackageChange
 from remedy.gate.types import Expectation
@@ -259,6 +260,12 @@ def rows(path: Path) -> Iterator[list[object]]:
         return
 
 
+def act(job: Job, report: Report, interrupts: Interrupts) -> Outcome:
+    """What the unit of a detached change does."""
+    assert isinstance(job, Apply)
+    return apply(job.plan, hooks(), report, interrupts=interrupts)
+
+
 def main(command: str, *options: str) -> int:
     """One command; the exit code is the outcome's."""
     chosen = dict(option.split("=", 1) for option in options)
@@ -278,11 +285,11 @@ def main(command: str, *options: str) -> int:
             case "apply-masked":
                 return result(apply(Plan(UNIT, "x", (RestartUnit(UNIT, True),)), hooks(), say))
             case "worker":
-                return serve(lambda wanted, report: apply(wanted.plan, hooks(), report))
+                return serve(act)
             case "detached":
                 worker = [sys.executable, "-m", "tests.change.scene", "worker"]
                 choice: Choice = chosen.get("choice", "watch")  # type: ignore[assignment]
-                return result(start(worker, request(plan()), say, lambda: choice))
+                return result(start(worker, request(Apply(plan())), say, lambda: choice))
             case "rollback":
                 return result(rollback(say, hooks_for=hooks))
             case _:

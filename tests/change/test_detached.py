@@ -61,7 +61,7 @@ def test_a_terminal_that_goes_away_changes_nothing(stage: Stage, signal: str, mo
 
 
 @pytest.mark.parametrize(
-    ("choice", "name", "code"), [("back", "interrupted", 130), ("watch", "healthy", 0), ("leave", "interrupted", 3)]
+    ("choice", "name", "code"), [("back", "interrupted", 130), ("watch", "healthy", 0), ("leave", "under-way", 3)]
 )
 def test_ctrl_c_asks(stage: Stage, choice: str, name: str, code: int) -> None:
     old = stage.state()
