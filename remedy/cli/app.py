@@ -88,7 +88,11 @@ def diagnose(
 
     Exit code 0: healthy; 3: a problem that fix can mend; 4: one that it can't, with advice.
 
-    Example: remedy diagnose sglang-k26
+    \b
+    Examples:
+      remedy diagnose sglang-k26
+      remedy diagnose sglang-k26 --json
+      remedy --host root@gpu-01 diagnose sglang-k26
     """
     from remedy.cli.diagnose import diagnose as command
 
@@ -124,7 +128,11 @@ def fix(
     Exit code 0: healthy or nothing to do; 3: changes are pending (--dry-run); 4: no mend is known;
     5: failed and rolled back; 6: the rollback is incomplete; 7: refused, nothing was touched.
 
-    Examples: remedy fix sglang-k26 --dry-run; remedy fix sglang-k26 --yes
+    \b
+    Examples:
+      remedy fix sglang-k26 --dry-run
+      remedy fix sglang-k26
+      remedy fix sglang-k26 --yes --json
     """
     from remedy.cli.fix import fix as command
     from remedy.repair import Wishes
@@ -157,7 +165,10 @@ def show(
 ) -> int:
     """Show units as systemd runs them: files, argv, user, and the whole start environment with file:line.
 
-    Example: remedy show sglang-k26 --json
+    \b
+    Examples:
+      remedy show sglang-k26
+      remedy show --root /mnt/image sglang-k26 --json
     """
     from remedy.cli.show import show as command
 
@@ -178,7 +189,10 @@ def explain(
 ) -> int:
     """Explain a cause in full, or find the causes in a log.
 
-    Examples: remedy explain nvcc-too-old; journalctl -u sglang-k26 | remedy explain -
+    \b
+    Examples:
+      remedy explain nvcc-too-old
+      journalctl -u sglang-k26 | remedy explain -
     """
     from remedy.cli.explain import explain as command
 
@@ -189,7 +203,10 @@ def explain(
 def check(unit: UnitArgument, gpu_arch: GpuArch = None, user: User = False) -> int:
     """A preflight for ExecStartPre= or a deploy script: one line of reason, exit code 0 or 3. Needs no root.
 
-    Example: ExecStartPre=remedy check %n
+    \b
+    Examples:
+      remedy check sglang-k26 && systemctl restart sglang-k26
+      ExecStartPre=remedy check %n
     """
     from remedy.cli.diagnose import check as command
 
@@ -206,7 +223,12 @@ def watch(
     ] = None,
     user: User = False,
 ) -> int:
-    """Follow a start to a verdict, changing nothing. Exit code 0: healthy; 3: failed; 4: undecided."""
+    """Follow a start to a verdict, changing nothing. Exit code 0: healthy; 3: failed; 4: undecided.
+
+    \b
+    Example:
+      systemctl restart --no-block sglang-k26; remedy watch sglang-k26
+    """
     from remedy.cli.watch import watch as command
 
     return command(unit, json=json, timeout=timeout, user=user)
@@ -217,7 +239,13 @@ def history(
     transaction: Annotated[str | None, typer.Argument(metavar="[ID]", help="One change, in full.")] = None,
     json: Json = False,
 ) -> int:
-    """List what was done to this machine, and what failed units were found to have; or one change in full."""
+    """List what was done to this machine, and what failed units were found to have; or one change in full.
+
+    \b
+    Examples:
+      remedy history
+      remedy history 20261202T043851Z-sglang-k26
+    """
     from remedy.cli.transactions import history as command
 
     return command(transaction, json=json)
@@ -229,7 +257,13 @@ def rollback(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: Json = False,
 ) -> int:
-    """Undo a change that was kept: files, packages, caches and run state as they were before it."""
+    """Undo a change that was kept: files, packages, caches and run state as they were before it.
+
+    \b
+    Examples:
+      remedy rollback
+      remedy rollback 20261202T043851Z-sglang-k26 --yes
+    """
     from remedy.cli.transactions import rollback as command
 
     return command(transaction, yes=yes, json=json)
@@ -237,7 +271,12 @@ def rollback(
 
 @app.command(short_help="Finish or undo what a crash left.")
 def recover(json: Json = False) -> int:
-    """Finish or undo what a crash left half done."""
+    """Finish or undo what a crash left half done. A unit runs it at boot.
+
+    \b
+    Example:
+      remedy recover
+    """
     from remedy.cli.transactions import recover as command
 
     return command(json=json)
@@ -247,7 +286,10 @@ def recover(json: Json = False) -> int:
 def snapshot(unit: UnitArgument, gpu_arch: GpuArch = None, user: User = False) -> int:
     """Write the facts about a service as JSON, secrets removed, to send or to diagnose elsewhere.
 
-    Example: remedy snapshot sglang-k26 > facts.json; remedy diagnose sglang-k26 --snapshot facts.json
+    \b
+    Examples:
+      remedy snapshot sglang-k26 > facts.json
+      remedy diagnose sglang-k26 --snapshot facts.json
     """
     from remedy.cli.diagnose import snapshot as command
 
@@ -256,7 +298,12 @@ def snapshot(unit: UnitArgument, gpu_arch: GpuArch = None, user: User = False) -
 
 @app.command(short_help="List the CUDA toolkits of this machine.")
 def toolkits(json: Json = False) -> int:
-    """List the CUDA toolkits of this machine: version, completeness, and the services that use each."""
+    """List the CUDA toolkits of this machine: version, completeness, and the services that use each.
+
+    \b
+    Example:
+      remedy toolkits --json
+    """
     from remedy.cli.toolkits import toolkits as command
 
     return command(json=json)
