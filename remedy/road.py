@@ -183,19 +183,20 @@ def judge(machine: Machine, service: Service, started: Launch, snapshot: Snapsho
 
 def context_of(machine: Machine, service: Service, started: Launch, snapshot: Snapshot) -> Context:
     """What the JIT libraries are asked about."""
-    from remedy.facts.accounts import home_of
+    from remedy.facts.accounts import account_of_service
     from remedy.gate.servers import server_of
     from remedy.jit.types import Context
 
     server = server_of(started.argv, started.module)
     variables = started.variables()
+    account = account_of_service(machine.view, service)
     return Context(
         env=variables,
         snapshot=snapshot,
         view=machine.view,
-        home=variables.get("HOME") or home_of(machine.view, service.user),
+        home=variables.get("HOME") or (account.home if account else "/"),
         server=server.name if server else "",
-        user=service.user or machine.manager.user_name,
+        user=account.name if account else service.user or machine.manager.user_name,
         argv=started.argv,
     )
 

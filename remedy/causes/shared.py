@@ -82,7 +82,7 @@ BUILD_FAILED: Final = (
     Signature("ninja exited with status", weak=True, library="tvm-ffi"),
     Signature("Error building extension", weak=True, library="torch"),
     Signature("FAILED: ", r"FAILED: (?:\[code=\d+\] )?\S+\.(?:o|so)\b", weak=True),
-    Signature("NVCC compilation failed", weak=True, library="deep_gemm"),
+    Signature("NVCC compilation failed", weak=True, library="deep-gemm"),
 )
 # Signs that a JIT build or a JIT-built module is at work in this log.
 JIT_AT_WORK: Final = (
@@ -91,7 +91,7 @@ JIT_AT_WORK: Final = (
     Signature("torch_extensions", weak=True, library="torch"),
     Signature("tvm-ffi", weak=True, library="tvm-ffi"),
     Signature("jit_kernel", weak=True, library="sglang"),
-    Signature("deep_gemm", weak=True, library="deep_gemm"),
+    Signature("deep_gemm", weak=True, library="deep-gemm"),
     Signature("cpp_extension.py", weak=True, library="torch"),
     Signature("tilelang", weak=True, library="tilelang"),
 )

@@ -23,6 +23,8 @@ class Account:
     groups: tuple[int, ...]
 
 
+#: The uid and gid of a user who is not there yet: nobody else's.
+NEW_ID = -1
 ROOT = Account("root", 0, 0, "/root", (0,))
 
 
@@ -42,11 +44,11 @@ def account_of(view: View, user: str | None) -> Account | None:
 def account_of_service(view: View, service: Service) -> Account | None:
     """The user of a service with the groups that its Group= and SupplementaryGroups= give: systemd.exec(5).
 
-    A user manager's service runs as the manager's own user, whom its environment names. None for an unknown user, as
-    one of DynamicUser= is until the service runs.
+    A user manager's service runs as the manager's own user, whom its environment names. None for an unknown user.
     """
-    user = service.user or (service.variables().get("USER") if service.user_manager else None)
-    account = account_of(view, user)
+    account = _dynamic(view, service)
+    if account is None:
+        account = account_of(view, service.user or (_named(service) if service.user_manager else None))
     if account is None:
         return None
     named = [service.group] if service.group else []
@@ -54,6 +56,23 @@ def account_of_service(view: View, service: Service) -> Account | None:
     gids = [gid for gid in (group_id(view, name) for name in (*named, *more)) if gid is not None]
     gid = gids[0] if named and gids else account.gid
     return replace(account, gid=gid, groups=tuple(dict.fromkeys((gid, *account.groups, *gids))))
+
+
+def _named(service: Service) -> str | None:
+    return service.variables().get("USER")
+
+
+def _dynamic(view: View, service: Service) -> Account | None:
+    """The user that DynamicUser= makes at each start: with a new number, in no group of others, ``/`` for a home. A user
+    of that name who is there already is taken instead.
+    """
+    from remedy.unit.names import prefix_of
+    from remedy.unit.values import flag
+
+    if service.user_manager or not flag(service.settings, "Service", "DynamicUser"):
+        return None
+    name = service.user or _named(service) or prefix_of(service.name)
+    return account_of(view, name) or Account(name, NEW_ID, NEW_ID, "/", (NEW_ID,))
 
 
 def groups_of(view: View, name: str, gid: int) -> tuple[int, ...]:
@@ -74,12 +93,6 @@ def members(view: View, gid: int) -> frozenset[str]:
     primary = {fields[0] for fields in _records(view, "/etc/passwd", 7) if fields[3] == str(gid)}
     listed = [fields[3] for fields in _records(view, "/etc/group", 4) if fields[2] == str(gid)]
     return frozenset(primary.union(*(names.split(",") for names in listed))) - {""}
-
-
-def home_of(view: View, user: str | None) -> str:
-    """The home folder of a user as passwd has it, ``/root`` for None; ``/`` where the user is unknown."""
-    found = account_of(view, user)
-    return found.home if found else "/"
 
 
 def _records(view: View, path: str, count: int) -> Iterator[list[str]]:

@@ -14,7 +14,8 @@ Layout = Literal["flashinfer", "modules", "tagged", "opaque"]
 
 @dataclass(frozen=True, slots=True)
 class CachePlace:
-    """The cache folder of one library; ``distributions`` are those whose presence makes it matter."""
+    """The cache folder of one library, which has the name that ``jit/`` gives it; ``distributions`` are those whose
+    presence makes it matter."""
 
     library: str
     path: str
@@ -44,13 +45,13 @@ def cache_places(env: Mapping[str, str], home: str, user: str) -> Iterator[Cache
     # torch/utils/cpp_extension.py _get_build_directory
     extensions = env.get("TORCH_EXTENSIONS_DIR")
     if extensions:
-        yield CachePlace("torch_extension", extensions, "modules", ("torch",))
+        yield CachePlace("torch", extensions, "modules", ("torch",))
     else:
-        yield CachePlace("torch_extension", f"{cache}/torch_extensions", "tagged", ("torch",))
+        yield CachePlace("torch", f"{cache}/torch_extensions", "tagged", ("torch",))
 
     # tvm_ffi/cpp/extension.py
     tvm = env.get("TVM_FFI_CACHE_DIR") or f"{home}/.cache/tvm-ffi"
-    yield CachePlace("tvm_ffi", tvm, "modules", ("apache-tvm-ffi",))
+    yield CachePlace("tvm-ffi", tvm, "modules", ("apache-tvm-ffi",))
     yield CachePlace("sglang", env.get("SGLANG_JIT_CACHE_DIR") or f"{sglang}/jit", "opaque", ("sglang",))
 
     # triton/runtime/cache.py, knobs.py
@@ -63,8 +64,8 @@ def cache_places(env: Mapping[str, str], home: str, user: str) -> Iterator[Cache
 
     # DeepGEMM csrc/jit; sglang overwrites DG_JIT_CACHE_DIR, vLLM gives its own default.
     deep_gemm = env.get("SGLANG_DG_CACHE_DIR") or f"{home}/.cache/deep_gemm"
-    yield CachePlace("deep_gemm", env.get("DG_JIT_CACHE_DIR") or f"{home}/.deep_gemm", "opaque", ("deep-gemm",))
-    yield CachePlace("deep_gemm", deep_gemm, "opaque", ("sglang", "sgl-deep-gemm"))
+    yield CachePlace("deep-gemm", env.get("DG_JIT_CACHE_DIR") or f"{home}/.deep_gemm", "opaque", ("deep-gemm",))
+    yield CachePlace("deep-gemm", deep_gemm, "opaque", ("sglang", "sgl-deep-gemm"))
     yield CachePlace("tilelang", env.get("TILELANG_CACHE_DIR") or f"{home}/.tilelang/cache", "opaque", ("tilelang",))
     cupy = ("cupy", "cupy-cuda12x", "cupy-cuda13x")
     yield CachePlace("cupy", env.get("CUPY_CACHE_DIR") or f"{home}/.cupy/kernel_cache", "opaque", cupy)

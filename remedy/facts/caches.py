@@ -10,6 +10,7 @@ from remedy.facts.build_record import BuildRecord, parse_build_ninja
 from remedy.facts.cache_places import CachePlace, cache_places
 from remedy.facts.elf import needed
 from remedy.facts.names import listing, text_of
+from remedy.facts.sandbox import NO_SANDBOX, Sandbox
 from remedy.facts.types import CacheEntry, Interpreter, JitCache
 from remedy.view import Stat, View, is_directory
 
@@ -19,7 +20,11 @@ _CUDA_LIBRARIES = ("libcu", "libnv")
 
 
 def read_caches(
-    view: View, env: Mapping[str, str], interpreter: Interpreter | None, account: Account | None
+    view: View,
+    env: Mapping[str, str],
+    interpreter: Interpreter | None,
+    account: Account | None,
+    sandbox: Sandbox = NO_SANDBOX,
 ) -> tuple[JitCache, ...]:
     """The caches that exist, and those that a library of the interpreter would make. Never raises."""
     dists = interpreter.dists if interpreter else {}
@@ -27,11 +32,11 @@ def read_caches(
     found: list[JitCache] = []
     for place in dict.fromkeys(cache_places(env, home, user)):
         if view.stat(place.path) is not None or any(name in dists for name in place.distributions):
-            found.append(read_cache(view, place, account))
+            found.append(read_cache(view, place, account, sandbox))
     return tuple(found)
 
 
-def read_cache(view: View, place: CachePlace, account: Account | None) -> JitCache:
+def read_cache(view: View, place: CachePlace, account: Account | None, sandbox: Sandbox = NO_SANDBOX) -> JitCache:
     """One cache folder."""
     path = posixpath.normpath(place.path)
     exists = view.stat(path) is not None
@@ -49,17 +54,30 @@ def read_cache(view: View, place: CachePlace, account: Account | None) -> JitCac
             if entry is not None and len(entries) < MAX_ENTRIES:
                 entries.append(entry)
                 folders.append(entry.path)
-    refused = _refused(view, folders, account) if account else None
+    shut, refused = sandbox.refusal(view.realpath(path), account), None
+    if account and not _becomes_own(view, sandbox, path, account):
+        refused = _refused(view, [sandbox.outside(view.realpath(folder)) for folder in folders], account)
     return JitCache(
         library=place.library,
         path=path,
         exists=exists,
         size=sum(entry.size for entry in entries),
         entries=tuple(entries),
-        writable=None if account is None or why else refused is None,
+        writable=False if shut else None if account is None or why else refused is None,
         locks=tuple(locks),
-        why=why or refused,
+        why=shut or why or refused,
     )
+
+
+def _becomes_own(view: View, sandbox: Sandbox, path: str, account: Account) -> bool:
+    """Whether the start itself gives the service what stands at a path: in a folder that is new each time, or in one
+    of CacheDirectory= and its kin, which systemd hands over with all that is in it where the owner is another.
+    """
+    rule = sandbox.gives(view.realpath(path))
+    if rule is None or rule.kind != "own":
+        return rule is not None
+    found = view.stat(rule.path)
+    return found is None or found.uid != account.uid
 
 
 def may_write(found: Stat, account: Account) -> bool:

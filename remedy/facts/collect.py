@@ -15,6 +15,7 @@ from remedy.facts.interpreter import read_interpreter
 from remedy.facts.journal import read_journal
 from remedy.facts.packages import installed_packages
 from remedy.facts.run import Runner, Running
+from remedy.facts.sandbox import NO_SANDBOX, Sandbox, sandbox_of
 from remedy.facts.state import read_state
 from remedy.facts.types import (
     Driver,
@@ -102,7 +103,8 @@ def collect(
 
     # Files are read while the programs run.
     host, installed = _system(look, view)
-    caches = _caches(look, view, env, interpreter, account)
+    sandbox = look.part("sandbox", lambda: sandbox_of(service, view), NO_SANDBOX)
+    caches = _caches(look, view, env, interpreter, account, sandbox)
 
     kits: tuple[Toolkit, ...] = look.part("toolkits", lambda: toolkits.finish(view, candidates), ())
     found: tuple[HostCompiler, ...] = look.part("compilers", lambda: compilers.finish(compiling), ())
@@ -138,9 +140,15 @@ def _interpreter(look: _Look, view: View, path: str | None, env: Mapping[str, st
 
 
 def _caches(
-    look: _Look, view: View, env: Mapping[str, str], interpreter: Interpreter | None, account: Account | None
+    look: _Look,
+    view: View,
+    env: Mapping[str, str],
+    interpreter: Interpreter | None,
+    account: Account | None,
+    sandbox: Sandbox,
 ) -> tuple[JitCache, ...]:
-    caches: tuple[JitCache, ...] = look.part("caches", lambda: read_caches(view, env, interpreter, account), ())
+    caches: tuple[JitCache, ...]
+    caches = look.part("caches", lambda: read_caches(view, env, interpreter, account, sandbox), ())
     for cache in caches:
         if cache.why and cache.writable is None:
             look.lacking(Missing("caches", cache.why))

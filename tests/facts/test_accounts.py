@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from remedy.facts.accounts import Account, account_of, account_of_service, group_id, home_of, members
+from remedy.facts.accounts import Account, account_of, account_of_service, group_id, members
 from remedy.unit.types import SYSTEMD, Place, Service, Setting, Variable
 from tests.memory import MemoryView
 
@@ -36,8 +36,7 @@ def test_root_is_known_without_a_passwd_file() -> None:
     assert account_of(MemoryView(), "llm") is None
 
 
-def test_homes_and_groups() -> None:
-    assert home_of(VIEW, "llm") == "/var/lib/llm" and home_of(VIEW, "stranger") == "/"
+def test_groups() -> None:
     assert (group_id(VIEW, "video"), group_id(VIEW, "7"), group_id(VIEW, "none")) == (44, 7, None)
     assert members(VIEW, 50) == {"numeric"} and members(VIEW, 44) == {"llm", "someone"}
 

@@ -47,7 +47,7 @@ def test_forward_compatibility_libraries_lift_the_driver() -> None:
     [("2.13.0", "failed", True), ("2.13.0", "active", False), ("2.14.0", "failed", None), ("2.13.0", None, False)],
 )
 def test_locks_that_a_killed_build_left(torch: str, state: str | None, fatal: bool | None) -> None:
-    caches = (JitCache("torch_extension", FOLDER, True, 1, (), True, (LOCK,)),)
+    caches = (JitCache("torch", FOLDER, True, 1, (), True, (LOCK,)),)
     where = context({"CUDA_HOME": NEW.root}, toolkits=[NEW], python=interpreter(torch), caches=caches)
     if state:
         where = replace(where, snapshot=replace(where.snapshot, state=UnitState(active_state=state)))

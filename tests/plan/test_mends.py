@@ -9,9 +9,12 @@ import pytest
 
 from remedy.causes import catalogue
 from remedy.causes.entry import Cause
+from remedy.facts.cache_places import cache_places
 from remedy.facts.types import CacheEntry, JitCache, Snapshot
+from remedy.jit import libraries
 from remedy.plan.make import make
 from remedy.plan.mends import mend_for, mends
+from remedy.plan.mends.caches import VARIABLES
 from remedy.plan.mends.start import seconds
 from remedy.plan.mends.unit_text import assignments
 from remedy.plan.types import EditFile, InstallPackages, MoveCache, Plan
@@ -209,7 +212,7 @@ def test_locks_of_dead_builds() -> None:
     lock = "/root/.cache/torch_extensions/py311_cu130/radix/lock"
     harmless = "/root/.cache/tvm-ffi/add_constant/lock"
     caches = (
-        JitCache("torch-extension", "/root/.cache/torch_extensions", True, 0, (), True, (lock,)),
+        JitCache("torch", "/root/.cache/torch_extensions", True, 0, (), True, (lock,)),
         JitCache("tvm-ffi", "/root/.cache/tvm-ffi", True, 0, (), True, (harmless,)),
     )
     python = interpreter(torch="2.11.0")
@@ -222,6 +225,7 @@ def test_locks_of_dead_builds() -> None:
     [
         ((), "/var/cache/sglang-k26", ["CacheDirectory=sglang-k26"]),
         (("CacheDirectory=llm/x other",), "/var/cache/llm/x", []),
+        (("CacheDirectory=%p/x",), "/var/cache/sglang-k26/x", []),
     ],
 )
 def test_a_cache_of_its_own(lines: tuple[str, ...], folder: str, new: list[str]) -> None:
@@ -233,6 +237,34 @@ def test_a_cache_of_its_own(lines: tuple[str, ...], folder: str, new: list[str])
     made = plan("jit-cache-unwritable", *lines, snapshot=replace(machine(NEW), caches=caches))
     assert dict(made.wanted) == {"FLASHINFER_WORKSPACE_BASE": folder, "TRITON_CACHE_DIR": f"{folder}/triton"}
     assert [line for line in added(made) if line.startswith("Cache")] == new
+
+
+def test_rooms_agree_on_the_names_of_libraries() -> None:
+    """One library has one name: in the facts of its cache, in jit/, in causes/ and where its cache is moved."""
+    known = {library.name for library in libraries()}
+    assert {place.library for place in cache_places({}, "/h", "u")} <= set(VARIABLES) <= known
+    said = {signature.library for cause in catalogue.causes() for signature in cause.signatures} - {""}
+    assert said <= known
+
+
+def test_every_cache_can_be_told_where_to_be() -> None:
+    """Facts and mends must call a library by one name."""
+    places = cache_places({}, "/h", "u")
+    caches = tuple(JitCache(place.library, place.path, False, 0, (), False) for place in places)
+    made = plan("jit-cache-unwritable", snapshot=replace(machine(NEW), caches=caches))
+    assert {"TVM_FFI_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "SGLANG_DG_CACHE_DIR"} < dict(made.wanted).keys()
+    assert len(made.wanted) == len({cache.library for cache in caches})
+
+
+def test_a_user_without_a_home_gets_one() -> None:
+    caches = (
+        JitCache("flashinfer", "/nonexistent/.cache/flashinfer", False, 0, (), False),
+        JitCache("tvm-ffi", "/nonexistent/.cache/tvm-ffi", False, 0, (), False),
+        JitCache("triton", "/srv/triton", True, 0, (), False),
+    )
+    made = plan("jit-cache-unwritable", "Environment=HOME=/nonexistent", snapshot=replace(machine(NEW), caches=caches))
+    folder = "/var/cache/sglang-k26"
+    assert dict(made.wanted) == {"HOME": folder, "TRITON_CACHE_DIR": f"{folder}/triton"}
 
 
 def test_a_stale_entry_that_only_the_log_knows() -> None:

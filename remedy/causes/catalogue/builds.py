@@ -59,8 +59,8 @@ _BUILDING: Final = (
         r"|CUTLASS|deep_?gemm|kernels)",
         weak=True,
     ),
-    Signature("DeepGEMM warmup", weak=True, library="deep_gemm"),
-    Signature("DeepGEMM", r"DeepGEMM.*(?:JIT|[Cc]ompil|[Pp]re-?compil|warm)", weak=True, library="deep_gemm"),
+    Signature("DeepGEMM warmup", weak=True, library="deep-gemm"),
+    Signature("DeepGEMM", r"DeepGEMM.*(?:JIT|[Cc]ompil|[Pp]re-?compil|warm)", weak=True, library="deep-gemm"),
     Signature("utotun", r"[Aa]utotun(?:ing|e process|er)", weak=True),
     Signature("arm up", r"[Ww]arm(?:ing)? up .{0,40}(?:kernel|DeepGEMM|compile)", weak=True),
 )
@@ -91,9 +91,9 @@ _GAVE_UP: Final = (
 
 # Said before a build of unknown length, or by it.
 _LONG: Final = (
-    Signature("JIT Pre-Compile session", weak=True, library="deep_gemm"),
+    Signature("JIT Pre-Compile session", weak=True, library="deep-gemm"),
     Signature("cold cache", weak=True, library="flashinfer"),
-    Signature("DeepGEMM warmup:", weak=True, library="deep_gemm"),
+    Signature("DeepGEMM warmup:", weak=True, library="deep-gemm"),
     Signature("nvcc ", r"^\[\d+/\d+\] \S*nvcc ", weak=True),
     *any_of(
         "long time",

@@ -116,7 +116,7 @@ _NEWER_OPTIONS: Final = (
 )
 _TOO_OLD: Final = (
     Signature(
-        "NVCC version", r"NVCC version (?:should be >=|must be at least) ?(?P<needed>[\d.]+)", library="deep_gemm"
+        "NVCC version", r"NVCC version (?:should be >=|must be at least) ?(?P<needed>[\d.]+)", library="deep-gemm"
     ),
     Signature(
         "only supported on CUDA", r"only supported on CUDA (?P<needed>[\d.]+) (?:and above|or (?:above|later|newer))"

@@ -13,11 +13,11 @@ from remedy.plan.task import Mend, Task
 from remedy.plan.types import MoveCache
 from remedy.value import replace
 
-# Where each library is told to keep its cache, with a folder below the new one. Not XDG_CACHE_HOME: downloaded
-# models lie below it too, and would be downloaded again.
-_VARIABLES: Final = {
+#: Where each library is told to keep its cache, with a folder below the new one. Not XDG_CACHE_HOME: downloaded
+#: models lie below it too, and would be downloaded again.
+VARIABLES: Final = {
     "flashinfer": ("FLASHINFER_WORKSPACE_BASE", ""),
-    "torch-extension": ("TORCH_EXTENSIONS_DIR", "torch_extensions"),
+    "torch": ("TORCH_EXTENSIONS_DIR", "torch_extensions"),
     "inductor": ("TORCHINDUCTOR_CACHE_DIR", "torchinductor"),
     "triton": ("TRITON_CACHE_DIR", "triton"),
     "tvm-ffi": ("TVM_FFI_CACHE_DIR", "tvm-ffi"),
@@ -90,28 +90,58 @@ def use_cache_directory(task: Task) -> Draft:
         return task.draft.give_up("no JIT cache of this service is known to be unwritable")
     if task.inputs.manager.user:
         return task.draft.give_up(f"{caches[0].path} belongs to someone else: chown -R it to the service's user")
-    setting = task.now.service.value("Service", "CacheDirectory")
-    name = setting.value.split()[0].partition(":")[0] if setting and setting.value.split() else None
-    chosen = name or task.inputs.service.name.removesuffix(".service").replace("@", "-")
-    folder = posixpath.join("/var/cache", chosen)
+    given = task.now.service.variables().get("CACHE_DIRECTORY")
+    chosen = task.inputs.service.name.removesuffix(".service").replace("@", "-")
+    folder = given.partition(":")[0] if given else posixpath.join("/var/cache", chosen)
     values: dict[str, str | None] = {}
     planned: list[JitCache] = []
+    home = _missing_home(task)
     for cache in caches:
-        variable, below = _VARIABLES[cache.library]
-        path = posixpath.join(folder, below) if below else folder
-        values[variable] = path
+        if home is not None and f"{cache.path}/".startswith(f"{home.rstrip('/')}/."):
+            variable, value, path = "HOME", folder, folder + cache.path[len(home.rstrip("/")) :]
+        else:
+            variable, below = _variable(task, cache.library)
+            value = path = posixpath.join(folder, below) if below else folder
+        values[variable] = value
         planned.append(JitCache(cache.library, path, exists=False, size=0, writable=True))
     kept = tuple(cache for cache in task.draft.snapshot.caches if cache not in caches)
     draft = replace(task.draft, snapshot=replace(task.draft.snapshot, caches=(*kept, *planned)))
-    if name is None:
+    if given is None:
         draft = draft.wish("Service", "CacheDirectory", chosen)
     return draft.want(values).warn(f"the kernels are built anew in {folder}: the first start takes longer")
+
+
+def _variable(task: Task, library: str) -> tuple[str, str]:
+    """The variable that decides here: SGLang gives DeepGEMM a folder of its own, whatever DG_JIT_CACHE_DIR says."""
+    if library == "deep-gemm" and task.inputs.context.server == "sglang":
+        return "SGLANG_DG_CACHE_DIR", "deep_gemm"
+    if library == "sglang" and task.env.get("SGLANG_JIT_CACHE_DIR"):
+        return "SGLANG_JIT_CACHE_DIR", "sglang/jit"
+    return VARIABLES[library]
+
+
+def _missing_home(task: Task) -> str | None:
+    """The home folder where the service's user has none: ``/`` (DynamicUser=), or a path where nothing stands.
+
+    A library that asks for ``~`` at import fails there before it reads a variable of its own, and nothing is lost by
+    another HOME. A folder that may not be looked into is no missing one.
+    """
+    context = task.inputs.context
+    home = posixpath.normpath(task.env.get("HOME") or context.home or "/")
+    path = home
+    while path != "/" and context.view.stat(posixpath.dirname(path)) is None:
+        path = posixpath.dirname(path)
+    try:
+        missing = path == "/" or posixpath.basename(path) not in context.view.list(posixpath.dirname(path))
+    except OSError:
+        return None
+    return home if missing else None
 
 
 def _unwritable(task: Task) -> list[JitCache]:
     """The caches that can't be written and can be told elsewhere to be; those that the log names come too."""
     said = task.says()
-    caches = [cache for cache in task.draft.snapshot.caches if cache.library in _VARIABLES]
+    caches = [cache for cache in task.draft.snapshot.caches if cache.library in VARIABLES]
     found = [cache for cache in caches if cache.writable is False]
     return found or [cache for cache in caches if cache.writable is not True and cache.path in said]
 
