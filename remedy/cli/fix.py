@@ -9,7 +9,7 @@ from collections.abc import Callable
 from remedy.change.detached import Choice
 from remedy.change.transaction import need_root
 from remedy.change.types import Event, Outcome
-from remedy.errors import Exit, Refused, RemedyError
+from remedy.errors import Exit, Refused, RemedyError, UsageError
 from remedy.plan.types import Plan
 from remedy.repair import Wishes, apply_plan, plan_for
 from remedy.road import Look, look, this_machine
@@ -68,33 +68,35 @@ class Talk:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return outcome.exit
 
+    def refused(self, error: RemedyError, cause: str | None = None) -> None:
+        """The last line in JSON, where what is raised ends the command before anything was touched."""
+        if self.json:
+            self.result(Outcome("refused", error.exit_code, cause=cause, reason=_words(error)))
+
 
 def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool) -> int:
     """Carry one unit through the whole road."""
-    talk = Talk(json)
-    machine = this_machine(user=wishes.user)
-    seen = look(unit, machine, gpu_arch=wishes.gpu_arch)
-    plan = plan_for(seen, machine, wishes)
-    cause = seen.diagnosis.root.id
-    talk.plan(seen, plan)
-    if not plan.steps and plan.impossible is None:
-        return talk.result(Outcome("nothing-to-do", Exit.DONE, cause=cause))
-    if plan.steps and dry_run:
-        return talk.result(Outcome("planned", Exit.PROBLEM, cause=cause))
+    talk, cause = Talk(json), None
     try:
+        machine = this_machine(user=wishes.user)
+        seen = look(unit, machine, gpu_arch=wishes.gpu_arch)
+        plan = plan_for(seen, machine, wishes)
+        cause = seen.diagnosis.root.id
+        talk.plan(seen, plan)
+        if not plan.steps and plan.impossible is None:
+            return talk.result(Outcome("nothing-to-do", Exit.DONE, cause=cause))
+        if plan.steps and dry_run:
+            return talk.result(Outcome("planned", Exit.PROBLEM, cause=cause))
         if not dry_run:
             # Before any advice as well: root may see what this user may not.
             need_root()
         if plan.impossible is not None:
             return talk.result(Outcome("refused", Exit.NOT_MENDABLE, cause=cause, reason=plan.impossible))
         confirm("Apply this plan and restart the service?", yes=yes, json=json)
-        outcome = apply_plan(plan, wishes, talk.event, choose)
-    except Refused as error:
-        if not json:
-            raise
-        outcome = Outcome("refused", error.exit_code, cause=cause, reason=_words(error))
-        print(f"remedy: {error.message}", file=sys.stderr)
-    return talk.result(outcome)
+        return talk.result(apply_plan(plan, wishes, talk.event, choose))
+    except (UsageError, Refused) as error:
+        talk.refused(error, cause)
+        raise
 
 
 def _words(error: RemedyError) -> str:

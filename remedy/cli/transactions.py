@@ -6,7 +6,7 @@ from json import dumps
 
 from remedy.change.transaction import need_root
 from remedy.cli.fix import Talk, choose, confirm
-from remedy.errors import Exit
+from remedy.errors import Exit, Refused, UsageError
 
 
 def history(transaction: str | None, *, json: bool) -> int:
@@ -38,10 +38,14 @@ def rollback(transaction: str | None, *, yes: bool, json: bool) -> int:
     """Undo a kept change."""
     from remedy.repair import undo
 
-    need_root()
-    confirm(f"Undo {transaction or 'the latest change'}, and restart its service?", yes=yes, json=json)
     talk = Talk(json)
-    return talk.result(undo(transaction, talk.event, lambda: choose(back=False)))
+    try:
+        need_root()
+        confirm(f"Undo {transaction or 'the latest change'}, and restart its service?", yes=yes, json=json)
+        return talk.result(undo(transaction, talk.event, lambda: choose(back=False)))
+    except (UsageError, Refused) as error:
+        talk.refused(error)
+        raise
 
 
 def recover(*, json: bool) -> int:

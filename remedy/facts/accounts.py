@@ -63,8 +63,9 @@ def _named(service: Service) -> str | None:
 
 
 def _dynamic(view: View, service: Service) -> Account | None:
-    """The user that DynamicUser= makes at each start: with a new number, in no group of others, ``/`` for a home. A user
-    of that name who is there already is taken instead.
+    """The user that DynamicUser= makes at each start: a new number, no group of others, ``/`` for a home.
+
+    A user of that name who is there already is taken instead.
     """
     from remedy.unit.names import prefix_of
     from remedy.unit.values import flag
