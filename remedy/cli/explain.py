@@ -13,10 +13,11 @@ def explain(cause: str, *, facts: str | None, json: bool) -> int:
     """Print a page on a cause, or what a log on standard input shows."""
     if cause != "-":
         from remedy.show.explain import page
+        from remedy.show.text import width
 
         if facts:
             raise UsageError("--facts goes with `remedy explain -`")
-        sys.stdout.write(page(cause))
+        sys.stdout.write(page(cause, width()))
         return Exit.DONE
     from remedy.causes.engine import explain_blocks
     from remedy.show.secrets import redact

@@ -38,6 +38,13 @@ from remedy.view import View
 T = TypeVar("T")
 
 
+def why(error: Exception) -> str:
+    """An error as people read it; where it is not about a file, its kind says more than its text alone."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return f"{type(error).__name__}: {error}"
+
+
 @dataclass(slots=True)
 class _Look:
     """What a look costs and lacks, as it goes on."""
@@ -52,7 +59,7 @@ class _Look:
             return collector()
         except Exception as error:
             # The one place where everything is caught: a fact that can't be had must not hide the others.
-            self.missing.append(Missing(fact, f"{type(error).__name__}: {error}"))
+            self.missing.append(Missing(fact, why(error)))
             return otherwise
         finally:
             self.timings[fact] = self.timings.get(fact, 0.0) + perf_counter() - begin

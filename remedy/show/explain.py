@@ -1,4 +1,4 @@
-"""The page of ``remedy explain ID``: one cause in full, set for 80 columns."""
+"""The page of ``remedy explain ID``: one cause in full."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from remedy.causes.entry import Cause
 from remedy.hints import Final
 from remedy.show.text import fill
 
-WIDTH: Final = 80
 _INDENT: Final = "  "
 _HANDLED: Final = {
     "mend": "`remedy fix` mends it.",
@@ -16,7 +15,7 @@ _HANDLED: Final = {
 }
 
 
-def page(cause_id: str) -> str:
+def page(cause_id: str, columns: int = 80) -> str:
     """The page of one cause, ending in a newline. Raises UsageError for an id that is none."""
     cause = catalogue.by_id(cause_id)
     text = cause.page
@@ -27,10 +26,10 @@ def page(cause_id: str) -> str:
         ("What mends it", text.mending),
         ("What not to do", text.avoid),
     )
-    parts = [f"{cause.id}\n{_INDENT}{cause.title}", _kind(cause)]
-    parts += [f"{heading}\n{_wrapped(body)}" for heading, body in sections if body]
+    parts = [f"{cause.id}\n{_wrapped(cause.title, columns)}", _kind(cause, columns)]
+    parts += [f"{heading}\n{_wrapped(body, columns)}" for heading, body in sections if body]
     if text.sources:
-        parts.append("Sources\n" + "\n".join(_wrapped(source, "- ") for source in text.sources))
+        parts.append("Sources\n" + "\n".join(_wrapped(source, columns, "- ") for source in text.sources))
     return "\n\n".join(parts) + "\n"
 
 
@@ -41,10 +40,10 @@ def index() -> str:
     return "".join(f"{cause.id:<{width}}  {cause.title}\n" for cause in causes)
 
 
-def _kind(cause: Cause) -> str:
+def _kind(cause: Cause, columns: int) -> str:
     kind = "A fault of the CUDA toolchain." if cause.toolchain else "No fault of the CUDA toolchain."
-    return _wrapped(f"{kind} {_HANDLED[cause.handling]}", indent="")
+    return _wrapped(f"{kind} {_HANDLED[cause.handling]}", columns, indent="")
 
 
-def _wrapped(text: str, bullet: str = "", indent: str = _INDENT) -> str:
-    return fill(text, WIDTH, indent + bullet, indent + " " * len(bullet))
+def _wrapped(text: str, columns: int, bullet: str = "", indent: str = _INDENT) -> str:
+    return fill(text, columns, indent + bullet, indent + " " * len(bullet))

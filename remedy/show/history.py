@@ -51,7 +51,7 @@ def when(created: float) -> str:
 
 def history_text(records: Sequence[Record], columns: int, reports: Sequence[FailureReport] = ()) -> str:
     """A transaction a line, the oldest first; then the verdicts on units that failed."""
-    lines = [] if records else ["No change was ever made by remedy on this machine."]
+    lines = [] if records else [wrap("No change was ever made by remedy on this machine.", 0, columns)]
     for record in records:
         lines.append(f"{record.id}  {record.state}")
         lines.append(wrap(f"{when(record.created)}, {record.cause} of {record.unit}", 2, columns))

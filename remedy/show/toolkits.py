@@ -53,7 +53,8 @@ def toolkits_text(uses: Sequence[Use], columns: int = 80) -> str:
 def _toolkit_text(use: Use, columns: int) -> str:
     kit = use.toolkit
     missing = [part for part in NEEDED if part not in kit.components]
-    title = f"{kit.root}: CUDA {dotted(kit.version)}, from {kit.origin}"
+    origin = "origin unknown" if kit.origin == "unknown" else f"from {kit.origin}"
+    title = f"{kit.root}: CUDA {dotted(kit.version)}, {origin}"
     if kit.real_root != kit.root:
         title += f" (is {kit.real_root})"
     pairs = [("parts", "complete" if not missing else f"lacks {', '.join(missing)}")]

@@ -6,7 +6,7 @@ import pytest
 
 from remedy.errors import UsageError
 from remedy.facts.ask import ask
-from remedy.facts.collect import collect
+from remedy.facts.collect import collect, why
 from remedy.facts.recorded import Recording, RecordingRunner, RecordingView, ReplayRunner, ReplayView
 from remedy.facts.run import NoRunner, Result
 from remedy.facts.snapshot_file import dump, load
@@ -121,6 +121,18 @@ def test_a_fact_that_fails_costs_only_itself(below: tuple[str, ...], fact: str) 
     assert {missing.fact for missing in snapshot.missing} == {fact}
     assert Missing(fact, "RuntimeError: bad sector") in snapshot.missing
     assert snapshot.capabilities == ((12, 0),) and snapshot.journal
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "/etc/x"), "/etc/x: No such file or directory"),
+        (PermissionError("uid 5 leads away"), "PermissionError: uid 5 leads away"),
+        (KeyError("gpu"), "KeyError: 'gpu'"),
+    ],
+)
+def test_why_a_fact_is_missing(error: Exception, words: str) -> None:
+    assert why(error) == words
 
 
 def test_nothing_at_all_is_known() -> None:
