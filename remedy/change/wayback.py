@@ -108,6 +108,9 @@ class WayBack:
         elif unit.active_state == "inactive":
             # The failed try must not be left standing as the unit's own failure.
             left += self._attempt(f"systemctl reset-failed {unit.unit}", lambda: service.reset_failed(unit.unit))
+        elif unit.active_state == "failed" and self._ledger.reached("healthy"):
+            # The failure from before can't be made again without a start that fails.
+            self._tell(f"{unit.unit}, which had failed before, is stopped now, and no longer shown as failed", None)
         for name, state in unit.dependents:
             if state == "active" and self._inactive(name):
                 left += self._attempt(f"systemctl start {name}", lambda name=name: service.start(name))  # type: ignore[misc]

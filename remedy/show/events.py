@@ -49,7 +49,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "transaction": outcome.transaction,
         "cause": outcome.cause,
         "reason": redact(plain(outcome.reason)),
-        "left": list(outcome.left),
+        "left": [redact(plain(left)) for left in outcome.left],
     }
 
 
@@ -123,7 +123,7 @@ def outcome_text(outcome: Outcome, columns: int = 80) -> str:
         parts.append(wrap(redact(plain(outcome.reason)), 2, columns))
     if outcome.left:
         parts.append("Left to do by hand:")
-        parts += [wrap(f"- {plain(left)}", 2, columns, hanging=4) for left in outcome.left]
+        parts += [wrap(f"- {redact(plain(left))}", 2, columns, hanging=4) for left in outcome.left]
     if outcome.transaction:
         parts.append(f"  transaction {outcome.transaction}   (remedy history {outcome.transaction})")
         if outcome.name == "healthy":

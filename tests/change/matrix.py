@@ -1,6 +1,7 @@
 """The crash matrix, inside a machine: death at chosen library calls of a change, recovery, and a look at what is left.
 
     python -m tests.change.matrix count [packages=no]            the calls of one whole change, one a line
+    python -m tests.change.matrix count-unit [packages=no]       those of one in a unit of its own
     python -m tests.change.matrix count-recovery [packages=no]   those of the recovery of a change that was all done
     python -m tests.change.matrix run KIND POINT,POINT,… [packages=no]
     python -m tests.change.matrix working | kept                 the state before a change, and after one that is kept
@@ -8,7 +9,8 @@
 
 ``run`` prints a line of JSON for each point: the state found after ``recover`` is ``old``, ``new`` or ``mixture``.
 Kinds: ``kill`` before a call, ``half`` way through a write, ``again``: kill the recovery at one of its calls,
-``errno=NUMBER``: from this call on, every call of its kind fails (a full disk is 28).
+``unit``: kill the
+process of the change's own unit, ``errno=NUMBER``: from this call on, every call of its kind fails (a full disk is 28).
 """
 
 from __future__ import annotations
@@ -40,8 +42,10 @@ def play(*words: str, **fault: str) -> subprocess.CompletedProcess[str]:
     """Run a command of the scene in a process of its own, with a fault."""
     argv = [sys.executable, "-m", "tests.change.scene", *words]
     # No compiled files of Python's: their writes would be counted in the first run and be absent in the next.
-    preload = {"LD_PRELOAD": SHIM, "PYTHONDONTWRITEBYTECODE": "1"} if fault else {}
-    return subprocess.run(argv, capture_output=True, text=True, env={**os.environ, **preload, **fault})
+    preload = {"LD_PRELOAD": SHIM, "PYTHONDONTWRITEBYTECODE": "1", **fault} if fault else {}
+    if words[0] == "detached":
+        preload = {f"WORKER_{name}": value for name, value in preload.items()}
+    return subprocess.run(argv, capture_output=True, text=True, env={**os.environ, **preload})
 
 
 def working() -> dict[str, Any]:
@@ -105,6 +109,8 @@ def main(command: str, *words: str) -> None:
             print(json.dumps(settled()))
         case "count":
             print("\n".join(calls_of("apply", *words)))
+        case "count-unit":
+            print("\n".join(calls_of("detached", *words)))
         case "count-recovery":
             play("apply", *words, FAULT_AT=str(late(words, old)), FAULT_KIND="kill")
             print("\n".join(calls_of("recover")))
@@ -138,13 +144,15 @@ def once(kind: str, point: str, fixed: int, options: Sequence[str]) -> dict[str,
     if kind == "again":
         play("apply", *options, FAULT_AT=str(fixed), FAULT_KIND="kill")
         dead = play("recover", FAULT_AT=point, FAULT_KIND="kill")
+    elif kind == "unit":
+        dead = play("detached", *options, FAULT_AT=point, FAULT_KIND="kill")
     else:
         stays = {"FAULT_STAYS": "1"} if kind.startswith("errno=") else {}
         dead = play("apply", *options, FAULT_AT=point, FAULT_KIND=kind, **stays)
     recovered = play("recover")
     said = dead.stderr[-700:] + (dead.stdout + recovered.stdout + recovered.stderr)[-1500:]
     codes = {"exit": dead.returncode, "recover": recovered.returncode}
-    return {"point": int(point), "died": dead.returncode < 0, **codes, "said": said}
+    return {"point": int(point), "died": dead.returncode < 0 or "was killed" in dead.stdout, **codes, "said": said}
 
 
 def judge(row: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:

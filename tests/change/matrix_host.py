@@ -18,7 +18,8 @@ Point = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points of one kind: ``kill`` before a call, ``half`` way through a write, ``again``: in the recovery."""
+    """Points of one kind: ``kill`` before a call, ``unit``: the same in a unit of its own, ``half`` way through a
+    write, ``again``: in the recovery."""
 
     kind: str
     options: tuple[str, ...]
@@ -44,9 +45,9 @@ class Cut:
     differences: tuple[str, ...]
 
 
-def count(machine: Machine, options: tuple[str, ...], recovery: bool = False) -> list[str]:
-    """The calls of a whole change, or of the recovery of one that died at its restart."""
-    command = "count-recovery" if recovery else "count"
+def count(machine: Machine, options: tuple[str, ...], command: str = "count") -> list[str]:
+    """The calls of a whole change (``count-unit``: in a unit of its own; ``count-recovery``: of the recovery of one
+    that died at its restart)."""
     return machine.exec([*MATRIX, command, *options]).stdout.split()
 
 

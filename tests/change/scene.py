@@ -28,6 +28,7 @@ from remedy.gate.types import Expectation
 from remedy.gate.watch import Watch
 from remedy.plan.types import EditFile, InstallPackages, MoveCache, Plan, RestartUnit, Step
 from remedy.unit.types import FileEdit
+from remedy.value import replace
 
 UNIT = "demo.service"
 FRAGMENT = Path("/etc/systemd/system/demo.service")
@@ -284,12 +285,19 @@ def main(command: str, *options: str) -> int:
                 return max([result(outcome) for outcome in outcomes], default=0)
             case "apply-masked":
                 return result(apply(Plan(UNIT, "x", (RestartUnit(UNIT, True),)), hooks(), say))
+            case "apply-stale":
+                made = plan()
+                steps = (*made.steps[:-1], EditFile(FileEdit(str(FRAGMENT), b"as it was planned", b"new", "")))
+                return result(apply(replace(made, steps=steps), hooks(), say))
             case "worker":
                 return serve(act)
             case "detached":
-                worker = [sys.executable, "-m", "tests.change.scene", "worker"]
+                faults = [f"{name[7:]}={value}" for name, value in os.environ.items() if name.startswith("WORKER_")]
+                worker = ["env", *faults, sys.executable, "-m", "tests.change.scene", "worker"]
                 choice: Choice = chosen.get("choice", "watch")  # type: ignore[assignment]
-                return result(start(worker, request(Apply(plan())), say, lambda: choice))
+                return result(
+                    start(worker, request(Apply(plan(packages=chosen.get("packages") != "no"))), say, lambda: choice)
+                )
             case "rollback":
                 return result(rollback(say, hooks_for=hooks))
             case _:

@@ -26,9 +26,16 @@ def test_death_leaves_old_or_new(machine: Machine, options: tuple[str, ...]) -> 
 
 
 def test_death_of_the_recovery_leaves_old_or_new(machine: Machine) -> None:
-    points = list(enumerate(count(machine, PLAIN, recovery=True), 1))
+    points = list(enumerate(count(machine, PLAIN, "count-recovery"), 1))
     sample = tuple(points[3 :: len(points) // 6])
     found = [row["state"] for row in rows(machine, Series("again", PLAIN, sample))]
+    assert len(found) == len(sample) and set(found) <= {"old", "new"}
+
+
+def test_death_in_a_unit_of_its_own_leaves_old_or_new(machine: Machine) -> None:
+    points = list(enumerate(count(machine, PLAIN, "count-unit"), 1))
+    sample = tuple(points[3 :: len(points) // 5])
+    found = [row["state"] for row in rows(machine, Series("unit", PLAIN, sample))]
     assert len(found) == len(sample) and set(found) <= {"old", "new"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator
 
@@ -48,12 +49,12 @@ def test_an_error_comes_through_with_its_code(stage: Stage) -> None:
     assert ended.name == "error" and ended.exit == 7 and "demo-nvcc" in ended.reason, ended
 
 
-@pytest.mark.parametrize("signal", ["KILL", "HUP"])
+@pytest.mark.parametrize("number", ["KILL", "HUP"])
 @pytest.mark.parametrize("moment", ["Unpacking demo-crt", "starting with new"])
-def test_a_terminal_that_goes_away_changes_nothing(stage: Stage, signal: str, moment: str) -> None:
+def test_a_terminal_that_goes_away_changes_nothing(stage: Stage, number: str, moment: str) -> None:
     process = stage.begin("detached")
     stage.wait_for(process, moment)
-    stage.sh(f"pkill -{signal} -f '{TERMINAL}'")
+    stage.sh(f"pkill -{number} -f '{TERMINAL}'")
     process.communicate()
     end_of_unit(stage)
     assert stage.state()["environment"] == ["CUDA_HOME=/usr/local/cuda-13.9", "VOICE=new"]
@@ -75,6 +76,41 @@ def test_ctrl_c_asks(stage: Stage, choice: str, name: str, code: int) -> None:
         assert changed(old, stage.state(), but=(BUILT,)) == []
     else:
         assert stage.state()["environment"] == ["CUDA_HOME=/usr/local/cuda-13.9", "VOICE=new"]
+
+
+def test_a_terminal_that_is_stopped_holds_nothing_up(stage: Stage) -> None:
+    # Far more than a pipe takes, and less than journald lets through (RateLimitBurst=).
+    stage.sh("sed -i 's/^echo \"ready/[ $VOICE = old ] || seq -f %0300g 4000\\n&/' /usr/local/bin/demo")
+    process = stage.begin("detached")
+    stage.wait_for(process, "Unpacking demo-crt")
+    stage.sh(f"pkill -STOP -f '{TERMINAL}'")
+    deadline = time.monotonic() + 60
+    while "healthy" not in stage.sh("cat /var/lib/remedy/transactions/*/ledger"):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    # nsenter(1) has stopped itself with what it runs, and goes on with it.
+    process.send_signal(signal.SIGCONT)
+    assert stage.finish(process).name == "healthy"
+
+
+def test_pipes_that_are_closed_change_nothing(stage: Stage) -> None:
+    process = stage.begin("detached")
+    stage.wait_for(process, "Unpacking demo-crt")
+    assert process.stderr is not None and process.stdout is not None
+    process.stderr.close()
+    process.stdout.close()
+    process.wait(60)
+    end_of_unit(stage)
+    assert stage.state()["environment"] == ["CUDA_HOME=/usr/local/cuda-13.9", "VOICE=new"]
+
+
+def test_without_systemd_run_nothing_is_touched(stage: Stage) -> None:
+    old = stage.state()
+    stage.sh("mount --bind /bin/false /usr/bin/systemd-run")
+    ended = stage.play("detached")
+    stage.sh("umount /usr/bin/systemd-run")
+    assert ended.exit == 7 and "nothing was touched" in ended.reason, ended
+    assert changed(old, stage.state()) == []
 
 
 def test_the_death_of_the_process_itself_is_recovered_at_once(stage: Stage) -> None:

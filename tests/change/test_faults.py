@@ -144,6 +144,43 @@ def test_its_socket_stays(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "journalctl --rotate",
+        "journalctl --rotate; journalctl --vacuum-files=1 --vacuum-size=1",
+        "systemctl restart systemd-journald",
+        "journalctl --relinquish-var",
+    ],
+    ids=["rotated", "vacuumed", "restarted", "becomes-volatile"],
+)
+def test_the_journal_during_the_watch(stage: Stage, command: str) -> None:
+    """The ready line is found in whatever file it comes to stand."""
+    stage.sh("sed -i 's/^echo \"ready/[ $VOICE = old ] || sleep 2\\n&/' /usr/local/bin/demo")
+    working(stage)
+    process = stage.begin("apply")
+    stage.wait_for(process, "starting with new")
+    stage.sh(command)
+    ended = stage.finish(process)
+    stage.sh("journalctl --flush")
+    assert (ended.name, ended.reason) == ("healthy", "the ready line was logged"), ended
+
+
+def test_a_start_that_is_under_way_is_replaced(stage: Stage) -> None:
+    stage.sh("sed -i 's/^echo \"ready/[ $VOICE = new ] || sleep 60\\n&/' /usr/local/bin/demo")
+    stage.sh("touch /etc/demo-old-works; systemctl start demo; sleep 0.5")
+    ended = stage.play("apply")
+    assert (ended.name, ended.reason) == ("healthy", "the ready line was logged"), ended
+    assert stage.state()["environment"] == ["CUDA_HOME=/usr/local/cuda-13.9", "VOICE=new"]
+
+
+def test_the_unit_is_edited_between_plan_and_apply(stage: Stage) -> None:
+    working(stage)
+    old = stage.state()
+    ended = stage.play("apply-stale")
+    refused(stage, ended, old, "has changed since the plan was made")
+
+
+@pytest.mark.parametrize(
     ("settings", "line", "words"),
     [
         ("Type=notify", "sleep infinity", "timeout"),
