@@ -7,6 +7,7 @@ drops long lines), and parses faster.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 from remedy.facts.run import Result, Runner, Running, run
 from remedy.facts.types import LogLine, Missing
@@ -89,13 +90,30 @@ def _command(lines: int) -> tuple[str, ...]:
 
 
 def _entries(data: bytes) -> Iterator[dict[bytes, bytes]]:
-    entry: dict[bytes, bytes] = {}
     position, size = 0, len(data)
     while position < size:
+        end = data.find(b"\n\n", position)
+        try:
+            # All of the fields are text, as nearly always: one in the other form has no equals sign.
+            entry = dict([field.split(b"=", 1) for field in data[position:end].split(b"\n")])
+            following = end + 2
+        except ValueError:
+            end = -1
+        if end < 0:
+            entry, following = _entry(data, position)
+        position = following
+        if entry:
+            yield entry
+
+
+def _entry(data: bytes, position: int) -> tuple[dict[bytes, bytes], int]:
+    """The entry there, field by field, and where the next one begins."""
+    entry: dict[bytes, bytes] = {}
+    while position < len(data):
         end = data.find(b"\n", position)
         if end < 0:
             # The output was cut off in the middle of a field.
-            return
+            return {}, len(data)
         name, equals, value = data[position:end].partition(b"=")
         position = end + 1
         if equals:
@@ -105,26 +123,27 @@ def _entries(data: bytes) -> Iterator[dict[bytes, bytes]]:
             entry[name] = data[position + 8 : position + 8 + length]
             position += 8 + length + 1
         elif entry:
-            yield entry
-            entry = {}
-    if entry:
-        yield entry
+            break
+    return entry, position
 
 
 def _lines(entry: Mapping[bytes, bytes]) -> Iterator[LogLine]:
-    about = entry.get(b"UNIT") or entry.get(b"USER_UNIT")
-    invocation = entry.get(b"INVOCATION_ID") or entry.get(b"USER_INVOCATION_ID") if about else None
-    invocation = invocation or (b"" if about else entry.get(b"_SYSTEMD_INVOCATION_ID", b""))
-    stamp, pid = entry.get(b"__REALTIME_TIMESTAMP", b""), entry.get(b"_PID", b"")
-    for text in entry.get(b"MESSAGE", b"").split(b"\n"):
-        yield LogLine(
-            text=text[:_LONGEST].decode(errors="replace").strip("\r"),
-            realtime=int(stamp) if stamp.isdigit() else 0,
-            identifier=entry.get(b"SYSLOG_IDENTIFIER", b"").decode(errors="replace"),
-            pid=int(pid) if pid.isdigit() else 0,
-            invocation=invocation.decode(errors="replace"),
-            from_manager=about is not None,
-        )
+    get = entry.get
+    about = get(b"UNIT") or get(b"USER_UNIT")
+    invocation = get(b"INVOCATION_ID") or get(b"USER_INVOCATION_ID") if about else None
+    invocation = invocation or (b"" if about else get(b"_SYSTEMD_INVOCATION_ID", b""))
+    stamp = get(b"__REALTIME_TIMESTAMP", b"")
+    realtime = int(stamp) if stamp.isdigit() else 0
+    identifier, pid, invoked = _writer(get(b"SYSLOG_IDENTIFIER", b""), get(b"_PID", b""), invocation)
+    for part in get(b"MESSAGE", b"").split(b"\n"):
+        text = part[:_LONGEST].decode("utf-8", "replace").strip("\r")
+        yield LogLine(text, realtime, identifier, pid, invoked, about is not None)
+
+
+@lru_cache(maxsize=256)
+def _writer(identifier: bytes, pid: bytes, invocation: bytes) -> tuple[str, int, str]:
+    """The same for thousands of lines in a row."""
+    return identifier.decode(errors="replace"), int(pid) if pid.isdigit() else 0, invocation.decode(errors="replace")
 
 
 def _missing(answer: Result) -> Missing | None:
