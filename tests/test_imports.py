@@ -116,6 +116,8 @@ def test_the_page_on_architecture_names_what_is_there() -> None:
     assert named and [name for name in sorted(named) if not (PROJECT / name).exists()] == []
     for room in (*ROOMS, "show", "cli"):
         assert f"`remedy/{room}/`" in page
+    files = {path.name for path in PACKAGE.glob("*.py")} - {"__init__.py", "__main__.py"}
+    assert [name for name in sorted(files) if f"`remedy/{name}`" not in page] == []
     road = re.search(r"^    (unit .*)$", page, re.MULTILINE)
     assert road is not None
     assert tuple(road[1].split(" <- ")) == ROOMS

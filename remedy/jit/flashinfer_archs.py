@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from remedy.facts.types import Version
 from remedy.hints import Final
-from remedy.jit import tables
 from remedy.jit.tables import Capability
 from remedy.jit.versions import at_least, between, dotted
 from remedy.value import dataclass
@@ -44,19 +43,6 @@ class Archs:
     def folder(self) -> str:
         """The name of the cache folder: ``90a_120f``, empty where no architecture was found."""
         return "_".join(self.targets)
-
-    @property
-    def eligible(self) -> bool:
-        """Whether ``check_cuda_arch`` lets the set through: one of 7.5 or later, a suffix at 7.x counts as none."""
-        return any(target[:-1].isdecimal() and _passes(target) for target in self.targets)
-
-
-def _passes(target: str) -> bool:
-    found = tables.parsed(target)
-    if found is None:
-        return False
-    (major, minor), suffix = found
-    return major >= 8 or (major == 7 and minor >= 5 and not suffix)
 
 
 def requirement(version: str, capability: Capability) -> tuple[Version, str] | None:

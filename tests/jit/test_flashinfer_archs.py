@@ -52,14 +52,6 @@ def test_malformed_lists_raise_at_import(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("targets", "eligible"),
-    [((), False), (("70",), False), (("75",), True), (("75a",), False), (("70", "89"), True), (("120f",), True)],
-)
-def test_the_check_that_speaks_of_sm75(targets: tuple[str, ...], eligible: bool) -> None:
-    assert Archs(targets).eligible is eligible
-
-
-@pytest.mark.parametrize(
     ("version", "gpus", "cuda", "value"),
     [
         ("0.6.8.post1", [(12, 0)], (13, 0), "12.0f"),
