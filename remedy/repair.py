@@ -15,7 +15,7 @@ from remedy.gate.watch import Watch
 from remedy.plan.types import EditFile, Plan, RestartUnit
 from remedy.prewarm import prewarmer
 from remedy.proof import prover
-from remedy.road import Look, Machine, after_failure, load_service, look, this_machine
+from remedy.road import Look, Machine, after_failure, last_start, load_service, look, this_machine
 from remedy.unit.types import EditStyle, FileEdit, Launch, Service
 from remedy.value import dataclass
 
@@ -56,19 +56,10 @@ def plan_for(seen: Look, machine: Machine, wishes: Wishes) -> Plan:
         resolve=resolve_all,
         style=wishes.edit,
         writable=writable,
-        last_start=last_start(seen, machine),
+        last_start=last_start(seen.service, seen.launch, machine),
         prewarm=wishes.prewarm,
     )
     return make(inputs)
-
-
-def last_start(seen: Look, machine: Machine) -> float | None:
-    """Seconds that the unit's last good start took; None where the journal holds none."""
-    from remedy.facts.starts import last_good_start
-    from remedy.gate.expect import expectation
-
-    ready = expectation(seen.service, seen.launch).ready
-    return last_good_start(machine.runner, seen.service.name, ready, user=seen.service.user_manager)
 
 
 def apply_plan(plan: Plan, wishes: Wishes, report: Report, ask: Callable[[], Choice]) -> Outcome:
@@ -130,7 +121,7 @@ def hooks(seen: Look, plan: Plan, wishes: Wishes) -> Hooks:
         return Watch(service.name, expect, user=service.user_manager)
 
     def diagnose(verdict: Verdict) -> Diagnosis:
-        return after_failure(seen, verdict.log)
+        return after_failure(service.name, verdict.log, user=service.user_manager)
 
     return Hooks(
         watch=watch,

@@ -201,9 +201,18 @@ def context_of(machine: Machine, service: Service, started: Launch, snapshot: Sn
     )
 
 
-def after_failure(before: Look, log: tuple[LogLine, ...]) -> Diagnosis:
+def last_start(service: Service, started: Launch, machine: Machine) -> float | None:
+    """Seconds that the unit's last good start took; None where the journal holds none."""
+    from remedy.facts.starts import last_good_start
+    from remedy.gate.expect import expectation
+
+    ready = expectation(service, started).ready
+    return last_good_start(machine.runner, service.name, ready, user=service.user_manager)
+
+
+def after_failure(unit: str, log: tuple[LogLine, ...], *, user: bool = False) -> Diagnosis:
     """The diagnosis of a start that was watched: the machine as it is now, and that start's own lines."""
-    # A new view: what the first look read has been changed since.
-    machine = this_machine(user=before.manager.user)
-    service, started, snapshot = gather(before.service.name, machine)
+    # A new view: what an earlier look read can have been changed since.
+    machine = this_machine(user=user)
+    service, started, snapshot = gather(unit, machine)
     return judge(machine, service, started, replace(snapshot, journal=log)).diagnosis

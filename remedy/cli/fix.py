@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from types import TracebackType
 
 from remedy.change.detached import Choice
 from remedy.change.transaction import need_root
@@ -13,24 +14,34 @@ from remedy.errors import Exit, Refused, RemedyError, UsageError
 from remedy.plan.types import Plan
 from remedy.repair import Wishes, apply_plan, plan_for
 from remedy.road import Look, look, this_machine
+from remedy.show.live import voice
 from remedy.show.text import width
-from remedy.value import dataclass
 
 
-@dataclass(frozen=True, slots=True)
 class Talk:
-    """How a change speaks: JSON events on stdout, or text on stdout and progress on stderr."""
+    """How a change speaks: JSON events on stdout, or text on stdout and progress on stderr. While it is entered,
+    events can be shown."""
 
-    json: bool
+    def __init__(self, json: bool) -> None:
+        self.json = json
+        self._voice = voice(json=json)
+
+    def __enter__(self) -> Talk:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._voice.close()
 
     def event(self, event: Event) -> None:
         """Something happened on the way."""
-        from remedy.show.events import event_json, event_text
+        self._voice.event(event)
 
-        if self.json:
-            self.line(event_json(event))
-        else:
-            event_text(event, sys.stderr)
+    def asking(self, ask: Callable[[], Choice]) -> Choice:
+        """Ask something at the terminal, undisturbed by what goes on."""
+        with self._voice.paused():
+            return ask()
 
     def line(self, value: dict[str, object]) -> None:
         """One JSON object a line, at once."""
@@ -93,7 +104,9 @@ def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool) -> i
         if plan.impossible is not None:
             return talk.result(Outcome("refused", Exit.NOT_MENDABLE, cause=cause, reason=plan.impossible))
         confirm("Apply this plan and restart the service?", yes=yes, json=json)
-        return talk.result(apply_plan(plan, wishes, talk.event, choose))
+        with talk:
+            outcome = apply_plan(plan, wishes, talk.event, lambda: talk.asking(choose))
+        return talk.result(outcome)
     except (UsageError, Refused) as error:
         talk.refused(error, cause)
         raise

@@ -42,7 +42,9 @@ def rollback(transaction: str | None, *, yes: bool, json: bool) -> int:
     try:
         need_root()
         confirm(f"Undo {transaction or 'the latest change'}, and restart its service?", yes=yes, json=json)
-        return talk.result(undo(transaction, talk.event, lambda: choose(back=False)))
+        with talk:
+            outcome = undo(transaction, talk.event, lambda: talk.asking(lambda: choose(back=False)))
+        return talk.result(outcome)
     except (UsageError, Refused) as error:
         talk.refused(error)
         raise
@@ -54,7 +56,7 @@ def recover(*, json: bool) -> int:
     from remedy.change.types import Outcome
     from remedy.repair import hooks_for
 
-    talk = Talk(json)
-    outcomes = finish(talk.event, hooks_for=hooks_for)
+    with Talk(json) as talk:
+        outcomes = finish(talk.event, hooks_for=hooks_for)
     codes = [talk.result(outcome) for outcome in outcomes or (Outcome("nothing-to-do", Exit.DONE),)]
     return max(codes)

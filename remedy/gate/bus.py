@@ -28,6 +28,10 @@ class UnitProperties:
     type: str
     condition_result: bool
     control_group: str
+    #: When the unit last left the inactive state (InactiveExitTimestampMonotonic=), in seconds; 0 where it never did.
+    left_inactive: float
+    #: The same for when it last came to be inactive or failed (InactiveEnterTimestampMonotonic=).
+    entered_inactive: float
 
 
 class BusError(RemedyError):
@@ -135,6 +139,8 @@ class UnitBus:
             type=_text(self._get(_SERVICE, b"Type", b"s")),
             condition_result=bool(self._get(_UNIT, b"ConditionResult", b"b")),
             control_group=_text(self._get(_SERVICE, b"ControlGroup", b"s")),
+            entered_inactive=int(self._get(_UNIT, b"InactiveEnterTimestampMonotonic", b"t")) / 1e6,
+            left_inactive=int(self._get(_UNIT, b"InactiveExitTimestampMonotonic", b"t")) / 1e6,
         )
 
     def close(self) -> None:

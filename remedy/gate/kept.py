@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 from remedy.facts.types import LogLine
 
@@ -37,6 +38,11 @@ class Kept:
         self._last_left -= cost
         while self._last_left < 0:
             self._last_left += _cost(self._last.popleft())
+
+    def newest(self) -> Iterator[LogLine]:
+        """All that was kept, the newest first."""
+        yield from reversed(self._last)
+        yield from reversed(self._first)
 
     def lines(self) -> tuple[LogLine, ...]:
         """All that was kept, in order."""

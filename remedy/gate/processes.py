@@ -1,4 +1,4 @@
-"""The processes of a unit: whether one of them listens on a port, what they have worked, what they wait in."""
+"""The processes of a unit: whether one of them listens on a port, what they have worked, read and written."""
 
 from __future__ import annotations
 
@@ -81,24 +81,23 @@ def worked(processes: Sequence[int]) -> int:
 
     Where processes came or went it goes up or down: any change is a sign of life.
     """
-    return sum(sum(map(int, fields[11:15])) + process for process, fields in _stats(processes))
+    return sum(sum(map(int, fields[11:15])) + process for process, fields in stats(processes))
 
 
-def waits_in(processes: Sequence[int]) -> str:
-    """What the oldest of these processes waits in, for people; empty where that can't be seen."""
-    for process, fields in _stats(processes):
+def moved(processes: Sequence[int]) -> int:
+    """Bytes that these processes have read and written, files and sockets alike (proc(5), /proc/PID/io); 0 where that
+    can't be seen: it is the user's own secret, and root's."""
+    total = 0
+    for process in processes:
         try:
-            with open(f"/proc/{process}/wchan", encoding="ascii") as file:
-                place = file.read().strip("\0\n 0")
-            with open(f"/proc/{process}/comm", encoding="utf-8", errors="replace") as file:
-                name = file.read().strip()
+            with open(f"/proc/{process}/io", encoding="ascii") as file:
+                total += sum(int(line.split()[1]) for line in file if line.startswith(("rchar", "wchar", "read_bytes")))
         except OSError:
             continue
-        return f"{name}[{process}] is in state {fields[0]}" + (f", in {place}" if place else "")
-    return ""
+    return total
 
 
-def _stats(processes: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+def stats(processes: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
     """Each process with its fields of /proc/PID/stat from the state on (proc(5), field 3)."""
     for process in sorted(processes):
         try:

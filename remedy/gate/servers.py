@@ -48,7 +48,7 @@ SERVERS: Final = (
         "sglang",
         ("sglang", "launch_server"),
         (r"The server is fired up and ready to roll!",),
-        (r"Received sigquit from a child proce", r"Scheduler hit an exception", _BIND),
+        (r"Received sigquit from a child proce", r"(?:Scheduler|Manager|Controller)\w* hit an exception", _BIND),
         port=30000,
         generate="/generate",
         body='{"text": "1", "sampling_params": {"max_new_tokens": 1}}',

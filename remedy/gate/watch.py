@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import selectors
 import time
 from collections.abc import Callable, Iterator
@@ -13,22 +12,21 @@ from remedy.gate import processes
 from remedy.gate.bus import BusError, UnitBus, UnitProperties
 from remedy.gate.health import Health
 from remedy.gate.journal import JournalFollower
-from remedy.gate.kept import Kept
+from remedy.gate.pace import Pace, Report
 from remedy.gate.phases import progress_of
+from remedy.gate.pulse import Pulse
 from remedy.gate.types import Expectation, Progress, State, Verdict
+from remedy.gate.words import Words
 
 # Seconds between two looks into the journal's files while a start is watched: journald's own wake-ups are up to
 # 250 ms late, and a verdict is promised within 100 ms of the line that decides it.
 _GLANCE = 0.03
-# Seconds after the deciding event in which the failed process's last lines are still on their way to the journal.
+# Seconds after the deciding event in which the failed process's last lines are still on their way to the journal; at
+# most, where a traceback has been announced and its exception is still to come.
 _TRICKLE = 0.04
+_LONGEST_TRICKLE = 0.06
 # Lines taken in at a time: a service that logs faster than we read must not hide the manager's word.
 _LINES_A_TURN = 2000
-# Seconds between two looks at the processor time, and without a sign of life before a start counts as hung.
-_SAMPLE = 15.0
-_SHORTEST_HANG = 600.0
-# Clock ticks of processor time in one sample that are no sign of life: a waiting Python ticks now and then.
-_IDLE_TICKS = 3
 # Seconds that a counted step forward (weights, kernels, graphs) is good for, where nobody chose the timeout.
 _STEP_PATIENCE = 300.0
 _RECONNECT = 10.0
@@ -37,14 +35,13 @@ _ACTIVE = ("active", "reloading", "refreshing")
 _SPEAKING = ("notify", "notify-reload", "dbus", "oneshot")
 _BAD_JOBS = ("timeout", "dependency", "invalid", "assert", "unsupported", "collected", "once")
 
-Report = Callable[[Progress], None]
-
 
 class Watch:
     """A watch on one unit. Make it before the start is asked for, then call ``run``.
 
-    ``adopt`` follows the start that is already under way. Raises RemedyError where the manager can't be reached;
-    a journal that can't be read costs only the log lines.
+    ``adopt`` follows the start that is already under way, or the next one where the unit is inactive; of a unit that
+    has failed, that failure is the verdict. Raises RemedyError where the manager can't be reached; a journal that can't
+    be read costs only the log lines.
     """
 
     def __init__(self, unit: str, expect: Expectation, *, user: bool = False, adopt: bool = False) -> None:
@@ -52,29 +49,37 @@ class Watch:
         self._user = user
         self.bus = UnitBus(unit, user=user)
         self.before = self.bus.properties()
-        self._own = self.before.invocation if adopt else ""
         # A start that was under way is cancelled by ours: the end of its job says nothing.
         self._foreign_job = 0 if adopt else self.bus.job()
+        self._waits = adopt and self.before.active_state == "inactive"
+        adopt = adopt and not self._waits
+        self._own = self.before.invocation if adopt else ""
         self.journal = JournalFollower(self.bus.unit, user=user, invocation=self._own or None)
         self.health = Health(expect)
-        self._ready = [re.compile(pattern) for pattern in expect.ready]
-        self._fatal = [re.compile(pattern) for pattern in expect.fatal]
-        self._kept = Kept()
-        self._running = adopt and self.before.active_state not in ("inactive", "failed")
-        self._started = adopt
+        self._words = Words(expect)
+        self._running = self._started = adopt
         self._ready_seen = self._ready_line = False
         self._settle_at: float | None = None
         self._settled = False
+        self._late = 0.0
         self._restarts = self.before.n_restarts
         self._jobs_done = int(adopt and not self.bus.job())
         self._more_lines = False
-        self._begin = self._last_life = self._sampled = time.monotonic()
-        self._until = self._begin + expect.timeout
+        self._begin_at(time.monotonic())
         self._step: tuple[str, int | None] = ("", None)
-        self._step_at = self._begin
-        self._work = -1
         self._stopped: str | None = None
         self._handle = -1
+
+    def _begin_at(self, now: float) -> None:
+        """The deadline and all patience count from now; the time that has passed, from the start that is followed."""
+        self._begin = now
+        before = self.before
+        if self._started and not self._waits and 0 < before.left_inactive < now:
+            ended = before.active_state == "failed" and before.left_inactive < before.entered_inactive
+            self._begin = before.left_inactive + (now - before.entered_inactive if ended else 0.0)
+        self._step_at = now
+        self._pulse = Pulse(now, self.expect.expected)
+        self._until = now + self.expect.timeout
 
     def __enter__(self) -> Watch:
         return self
@@ -95,11 +100,14 @@ class Watch:
         self._stopped = reason
 
     def run(self, report: Report) -> Verdict:
-        """Wait for the verdict. ``report`` is called with each line and phase."""
-        self._begin = self._last_life = self._step_at = time.monotonic()
-        self._until = self._begin + self.expect.timeout
+        """Wait for the verdict. ``report`` is called with lines and phases, at a bounded pace."""
+        now = time.monotonic()
+        self._begin_at(now)
+        self._pace = Pace(report, self.expect.expected)
         if self.journal.why:
-            report(Progress("log", 0.0, f"the log lines can't be followed: {self.journal.why}"))
+            self._pace.tell(Progress("log", 0.0, f"the log lines can't be followed: {self.journal.why}"), now)
+        if self._waits:
+            self._pace.tell(Progress("waiting", 0.0), now)
         with selectors.DefaultSelector() as selector:
             self._handle = self.bus.fileno()
             selector.register(self._handle, selectors.EVENT_READ, "bus")
@@ -109,7 +117,8 @@ class Watch:
             # What happened between making the watch and now has already been signalled.
             verdict = self._guarded(selector, self._on_bus)
             while verdict is None:
-                verdict = self._guarded(selector, lambda: self._turn(selector, report))
+                verdict = self._guarded(selector, lambda: self._turn(selector))
+        self._pace.end()
         return verdict
 
     def _guarded(self, selector: selectors.BaseSelector, part: Callable[[], Verdict | None]) -> Verdict | None:
@@ -131,18 +140,18 @@ class Watch:
                     return self._verdict("undecided", error.message, "stopped")
                 time.sleep(0.1)
 
-    def _turn(self, selector: selectors.BaseSelector, report: Report) -> Verdict | None:
+    def _turn(self, selector: selectors.BaseSelector) -> Verdict | None:
         events = {key.data for key, _ in selector.select(self._wait())}
         if self._stopped is not None:
             return self._verdict("undecided", self._stopped, "stopped")
         if "journal" in events:
             self.journal.woken()
-        verdict = self._on_journal(report)
+        verdict = self._on_journal()
         # Signals that came while a property was asked for lie in libsystemd's queue, not in the descriptor.
         while verdict is None and self.bus.drain():
             verdict = self._on_bus()
         if verdict is None and "probe" in events:
-            verdict = self._on_answer(report)
+            verdict = self._on_answer()
         return verdict or self._on_time()
 
     def _wait(self) -> float:
@@ -162,6 +171,8 @@ class Watch:
         state = self.bus.properties()
         if not self._own and state.invocation and state.invocation != self.before.invocation:
             self._own, self._running, self._started = state.invocation, True, True
+            if self._waits:
+                self._begin_at(time.monotonic())
             self._restarts = min(self._restarts, state.n_restarts)
         elif self._started and not self._running and state.active_state not in ("inactive", "failed"):
             self._running = True
@@ -176,13 +187,13 @@ class Watch:
             if number == self._foreign_job:
                 continue
             if result in _BAD_JOBS:
-                return self._failure(f"systemd ended the start job with result '{result}'", "job")
+                return self._failure(str, f"systemd ended the start job with result '{result}'", "job")
             if result == "failed":
-                return self._failure(_failed(state), "job")
+                return self._failure(self._words.why, _failed(state), "job")
             if result == "canceled":
                 return self._verdict("undecided", "someone cancelled the start job", "job")
             if not self._started and (result == "skipped" or not state.condition_result):
-                return self._failure("a Condition…= of the unit is not met, so systemd did not start it", "job")
+                return self._failure(str, "a Condition…= of the unit is not met, so systemd did not start it", "job")
             self._jobs_done += 1
         return None
 
@@ -191,7 +202,8 @@ class Watch:
             return None
         anew = state.invocation not in ("", self._own)
         if state.sub_state.startswith("auto-restart") or state.n_restarts > self._restarts:
-            return self._failure(f"the service ended (Result: {state.result}) and systemd restarts it", "restart")
+            words = f"the service ended (Result: {state.result}) and systemd restarts it"
+            return self._failure(self._words.why, words, "restart")
         if anew:
             return self._verdict("undecided", "someone else started the service anew", "state")
         if state.active_state in ("failed", "inactive"):
@@ -202,17 +214,17 @@ class Watch:
                 # Between the two halves of someone's restart: the new invocation will tell.
                 return None
         if state.active_state == "failed":
-            return self._failure(_failed(state), "state")
+            return self._failure(self._words.why, _failed(state), "state")
         if state.active_state == "inactive":
             if state.type == "oneshot" and state.result == "success":
                 return self._verdict("healthy", "the oneshot service finished", "state")
-            return self._failure("the service ended by itself before it was ready", "state")
+            return self._failure(self._words.why, "the service ended by itself before it was ready", "state")
         return None
 
     def _on_active(self, state: UnitProperties) -> Verdict | None:
         if self._settled:
             return self._healthy()
-        if state.type in _SPEAKING or not (self._ready or self.health.asks):
+        if state.type in _SPEAKING or not (self._words.has_ready_line or self.health.asks):
             self._on_ready()
         elif not self._ready_seen:
             self.health.again(time.monotonic(), blind=True)
@@ -224,25 +236,29 @@ class Watch:
         self._more_lines = False
         for number, line in enumerate(self.journal.lines(), start=1):
             if not (line.invocation and line.invocation == self.before.invocation != self._own):
-                self._kept.add(line)
+                self._words.kept.add(line)
                 yield line
             if number >= at_most:
                 self._more_lines = True
                 return
 
-    def _on_journal(self, report: Report) -> Verdict | None:
+    def _on_journal(self) -> Verdict | None:
         for line in self._lines(_LINES_A_TURN):
-            self._last_life = time.monotonic()
+            now = time.monotonic()
+            self._pulse.alive(now)
             progress = progress_of(line.text, self._elapsed())
             if progress is not None and (progress.phase, progress.done) != self._step:
-                self._step, self._step_at = (progress.phase, progress.done), self._last_life
-            report(progress or Progress("log", self._elapsed(), line.text))
+                self._step, self._step_at = (progress.phase, progress.done), now
+            self._pace.tell(progress or Progress("log", self._elapsed(), line.text), now)
             if line.from_manager:
                 continue
-            if any(pattern.search(line.text) for pattern in self._fatal):
-                return self._failure(f"the service logged: {line.text.strip()[:200]}", "line")
-            if not self._ready_seen and any(pattern.search(line.text) for pattern in self._ready):
+            if self._words.fatal(line.text):
+                return self._failure(self._words.why_fatal, line.text, "line")
+            if not self._ready_seen and self._words.ready(line.text):
                 self._ready_line = True
+                if self._own == self.before.invocation:
+                    # Long ago, where the unit was up when the watch began: that is how long the start took.
+                    self._late = max(0.0, time.time() - line.realtime / 1e6)
                 self._on_ready()
         return None
 
@@ -274,15 +290,16 @@ class Watch:
         """Another service on the same port must not answer for this one."""
         mine = processes.listens(self.health.place, processes.members(self.bus.properties().control_group))
         # Where that can't be seen the ready line is waited for, if there can be one.
-        return mine if mine is not None else not self._ready or self.journal.why is not None
+        return mine if mine is not None else not self._words.has_ready_line or self.journal.why is not None
 
-    def _on_answer(self, report: Report) -> Verdict | None:
-        self._last_life = time.monotonic()
-        answer, broken = self.health.take(self._last_life, blind=not self._ready_seen)
+    def _on_answer(self) -> Verdict | None:
+        now = time.monotonic()
+        self._pulse.alive(now)
+        answer, broken = self.health.take(now, blind=not self._ready_seen)
         if answer is not None:
-            report(Progress("health", self._elapsed(), self.health.last))
+            self._pace.tell(Progress("health", self._elapsed(), self.health.last), now)
         if broken is not None:
-            return self._failure(broken, "health")
+            return self._failure(str, broken, "health")
         if self.health.done:
             self._settle()
         return None
@@ -291,6 +308,7 @@ class Watch:
 
     def _on_time(self) -> Verdict | None:
         now = time.monotonic()
+        self._pace.flush(now)
         if self._settle_at is not None and not self._settled and now >= self._settle_at:
             return self._after_settling()
         if self.health.due is not None and now >= self.health.due:
@@ -306,6 +324,7 @@ class Watch:
     def _healthy(self) -> Verdict:
         parts = ["the ready line was logged"] if self._ready_line else []
         words = ", ".join([*parts, *self.health.said()]) or "the unit is active"
+        self._begin += self._late
         return self._verdict("healthy", words, "health" if self.health.answered else "line")
 
     def _gets_on(self, now: float) -> bool:
@@ -317,6 +336,8 @@ class Watch:
 
     def _too_late(self) -> Verdict:
         state = self.bus.properties()
+        if self._waits and not self._own:
+            return self._verdict("undecided", f"the service was not started within {self._elapsed():.0f} s", "timeout")
         words = f"not ready after {self._elapsed():.0f} s"
         if state.active_state == "activating" and self._settled:
             words += f"; the service answers, but systemd still waits for it (Type={state.type})"
@@ -325,33 +346,26 @@ class Watch:
         return self._verdict("undecided", words, "timeout")
 
     def _hung(self, now: float) -> Verdict | None:
-        patience = max(_SHORTEST_HANG, 2 * (self.expect.expected or 0.0))
-        if not self._running or now - max(self._last_life, self._sampled) < _SAMPLE:
+        if not self._running:
             return None
-        self._sampled = now
-        ours = processes.members(self.bus.properties().control_group)
-        work = processes.worked(ours)
-        if abs(work - self._work) > _IDLE_TICKS or not ours:
-            self._last_life = now
-        self._work = work
-        if now - self._last_life < patience:
-            return None
-        place = processes.waits_in(ours)
-        words = f"no log line and no processor time for {now - self._last_life:.0f} s"
-        return self._failure(f"{words}; {place}" if place else words, "hang")
+        why = self._pulse.hung(now, lambda: processes.members(self.bus.properties().control_group))
+        return self._failure(str, why, "hang") if why else None
 
     # --- the end
 
-    def _failure(self, reason: str, decided_by: str) -> Verdict:
-        until = time.monotonic() + _TRICKLE
-        while (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, 0.01))
+    def _failure(self, why: Callable[[str], str], what: str, decided_by: str) -> Verdict:
+        """``why`` makes the reason out of what happened, once the last lines are there."""
+        begin = time.monotonic()
+        while (passed := time.monotonic() - begin) < _LONGEST_TRICKLE:
+            if passed >= _TRICKLE and not self._words.awaits_more(what):
+                break
+            time.sleep(0.01)
             for _ in self._lines(_LINES_A_TURN):
                 pass
-        return self._verdict("failed", reason, decided_by)
+        return self._verdict("failed", why(what), decided_by)
 
     def _verdict(self, state: State, reason: str, decided_by: str) -> Verdict:
-        return Verdict(state, reason, decided_by, self._elapsed(), self._kept.lines(), self._own)
+        return Verdict(state, reason, decided_by, self._elapsed(), self._words.kept.lines(), self._own)
 
 
 def _failed(state: UnitProperties) -> str:

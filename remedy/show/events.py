@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from remedy.change.types import Event, Outcome
-from remedy.gate.types import Verdict
-from remedy.hints import Any, TextIO
+from remedy.gate.types import Progress, Verdict
+from remedy.hints import Any
 from remedy.show.secrets import redact
-from remedy.show.text import bold, duration, plain, width, wrap
+from remedy.show.text import bold, duration, plain, wrap
 
 
 def event_json(event: Event) -> dict[str, Any]:
@@ -25,6 +25,8 @@ def event_json(event: Event) -> dict[str, Any]:
         value |= {"phase": progress.phase, "elapsed": round(progress.elapsed, 3)}
         if progress.total is not None:
             value |= {"done": progress.done, "total": progress.total}
+        if progress.expected is not None:
+            value["expected"] = round(progress.expected, 3)
     return value
 
 
@@ -53,50 +55,46 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def event_text(event: Event, stream: TextIO) -> None:
-    """One event as a line; in a terminal the running ones replace each other on one line."""
-    line = _line(event)
-    if line is None:
-        return
-    columns = width(stream)
-    if not stream.isatty():
-        if not _passing(event):
-            print(line, file=stream, flush=True)
-        return
-    shown = line if len(line) < columns else line[: columns - 2] + "…"
-    end = "" if _passing(event) else "\n"
-    # Erase the passing line (EL, ECMA-48), then write over it.
-    print(f"\r\x1b[K{shown if end == '' else line}", end=end, file=stream, flush=True)
-
-
-def _passing(event: Event) -> bool:
-    """Whether an event is only of interest until the next one."""
-    if event.progress is not None:
-        return event.progress.phase == "log" or event.progress.total is not None
-    return event.state == "running" and (event.kind == "step" or event.fraction is not None)
-
-
-def _line(event: Event) -> str | None:
-    if event.progress is not None:
-        progress = event.progress
-        counted = f" {progress.done}/{progress.total}" if progress.total is not None else ""
-        said = redact(plain(progress.line.strip()))
-        phase = "" if progress.phase == "log" else f"{progress.phase}{counted}  "
-        return f"  {duration(progress.elapsed):>8}  {phase}{said}".rstrip()
+def event_text(event: Event) -> str:
+    """One event in a line; empty where there is nothing to say."""
     if event.verdict is not None:
         return verdict_text(event.verdict)
     text = redact(plain(event.text))
-    if not text:
-        return None
-    number = f"[{event.step}/{event.total}] " if event.step is not None else ""
-    if event.kind == "rollback":
+    if event.kind == "rollback" or not text:
         return text
-    if event.state == "done":
-        return f"{number}done: {text}" if event.kind == "step" else f"{event.kind}: {text}"
+    number = f"[{event.step}/{event.total}] " if event.step is not None else ""
+    kind = "" if number else f"{event.kind}: "
     if event.state == "failed":
-        return f"{event.kind} failed: {text}"
+        return f"{number}{event.kind} failed: {text}"
     percent = f" {event.fraction:.0%}" if event.fraction is not None else ""
-    return f"{number}{'' if number else event.kind + ': '}{text}{percent}"
+    return f"{number}{'done: ' if number and event.state == 'done' else ''}{kind}{text}{percent}"
+
+
+#: The phases of a start, in words.
+_PHASES = {
+    "weights": "loading weights",
+    "kernels": "building kernels",
+    "graph-capture": "capturing CUDA graphs",
+    "ready-line": "the service says that it is ready",
+    "health": "asking",
+    "waiting": "not running: waiting for the next start",
+    "log": "starting",
+}
+
+
+def phase_text(progress: Progress, *, told: bool = False) -> str:
+    """Where a start is: the phase, and how far it has come where that is counted; ``told`` adds what was said."""
+    words = _PHASES.get(progress.phase, progress.phase)
+    if told:
+        return redact(plain(progress.line.strip()))
+    return f"{words} {progress.done}/{progress.total}" if progress.total is not None else words
+
+
+def line_text(line: str) -> str:
+    """A log line without its time and writer, as far as a screen is wide."""
+    from remedy.causes.lines import normalise
+
+    return redact(plain(normalise(line, 0).text.strip().replace("\t", " ")))
 
 
 def verdict_text(verdict: Verdict) -> str:

@@ -45,6 +45,11 @@ def colours(stream: TextIO = sys.stdout) -> bool:
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
+def moves(stream: TextIO) -> bool:
+    """Whether lines can be rewritten in their place: a terminal, and none that calls itself dumb."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
 def bold(text: str, stream: TextIO = sys.stdout) -> str:
     """Text that stands out where colour is welcome."""
     return f"\x1b[1m{text}\x1b[0m" if colours(stream) else text
@@ -97,14 +102,18 @@ def size(count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people: 0.4 s, 42 s, 10 min 30 s."""
+    """Seconds for people: 0.4 s, 42 s, 10 min 30 s, 5 h 12 min, 3 d 4 h."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     whole = round(seconds)
     if whole < 120:
         return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    parts = (
+        ("min", 60, "s", 1) if whole < 7200 else ("h", 3600, "min", 60) if whole < 172800 else ("d", 86400, "h", 3600)
+    )
+    large, length, small, unit = parts
+    count, rest = divmod(whole, length)
+    return f"{count} {large} {rest // unit} {small}" if rest // unit else f"{count} {large}"
 
 
 def dotted(version: tuple[int, ...] | None) -> str:

@@ -15,6 +15,7 @@ import threading
 import time
 from typing import Any
 
+from remedy.gate import pulse
 from remedy.gate import watch as gate
 from remedy.gate.types import Expectation, Progress, Verdict
 
@@ -35,7 +36,7 @@ def main(unit: str, orders: dict[str, Any]) -> None:
         # What Python finds where systemd-python was not built.
         sys.modules["systemd"] = None  # type: ignore[assignment]
     if "hang" in orders:
-        gate._SHORTEST_HANG, gate._SAMPLE = orders["hang"], orders["hang"] / 4
+        pulse.SHORTEST_HANG = orders["hang"]  # type: ignore[misc]
     expect: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in orders["expect"].items()
     }
@@ -48,7 +49,7 @@ def main(unit: str, orders: dict[str, Any]) -> None:
             subprocess.run(["systemctl", orders["act"], "--no-block", unit], check=True)
         if "then" in orders:
             later(orders["then"], orders.get("after", 0.3))
-        verdict = watch.run(lambda progress: seen.append(progress) if len(seen) < 500 else None)
+        verdict = watch.run(seen.append)
         print(json.dumps(told(unit, verdict, seen, expectation.ready)))
 
 
@@ -69,6 +70,7 @@ def told(unit: str, verdict: Verdict, seen: list[Progress], ready: tuple[str, ..
         "log": [line.text for line in verdict.log[:100]],
         "kept": len(verdict.log),
         "phases": [progress.phase for progress in seen if progress.phase != "log"],
+        "reports": len(seen),
         "first": seen[0].line if seen else "",
         # A unit that ended without a failure is forgotten, and its times with it.
         "late": now - written[-1] if written else clock - changed if changed else 0.0,

@@ -38,7 +38,7 @@ def serve(port: int, health: int, generate: int) -> None:
 
 def flood(amount: int) -> None:
     """Log that many bytes, in lines as a server writes them."""
-    line = "INFO 10.0.0.1 POST /v1/completions 200 " + "x" * 160 + "\n"
+    line = "INFO 10.0.0.1 POST /v1/completions 200 " + "x" * 61 + "\n"
     for _ in range(amount // len(line)):
         sys.stdout.write(line)
 

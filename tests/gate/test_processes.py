@@ -6,7 +6,7 @@ import os
 import socket
 import time
 
-from remedy.gate.processes import listens, members, waits_in, worked
+from remedy.gate.processes import listens, members, moved, worked
 
 
 def test_who_listens() -> None:
@@ -29,9 +29,12 @@ def test_what_was_worked() -> None:
     assert worked([2**22 + 1]) == 0
 
 
-def test_what_is_waited_in() -> None:
-    assert f"[{os.getpid()}] is in state R" in waits_in([os.getpid()])
-    assert waits_in([2**22 + 1]) == ""
+def test_what_was_moved() -> None:
+    before = moved([os.getpid()])
+    with open(__file__, "rb") as file:
+        size = len(file.read())
+    assert moved([os.getpid()]) >= before + size
+    assert moved([2**22 + 1]) == 0
 
 
 def test_a_group_that_is_not_there() -> None:

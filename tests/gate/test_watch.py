@@ -58,7 +58,7 @@ def test_a_ready_line_health_and_a_token(machine: Machine) -> None:
     ("generate", "state", "reason"),
     [
         (500, "failed", "a request for one token answered 500"),
-        (401, "healthy", "a token was generated"),
+        (401, "healthy", "a request for one token answered 401"),
         (503, "undecided", "answered 503"),
     ],
 )
@@ -266,7 +266,99 @@ def test_an_alias_is_the_unit_that_it_names(machine: Machine) -> None:
 
 
 def test_a_flood_of_lines_costs_no_memory_and_hides_no_end(machine: Machine) -> None:
-    unit = stub("say", "first", "flood", 20_000_000, "say", READY, "wait", 0.2, "exit", 3)
+    unit = stub("say", "first", "flood", 20_800_000, "say", READY, "wait", 0.2, "exit", 3)
     said = watch(machine, "LogRateLimitIntervalSec=0", unit, expect=expect(settle=5.0))
     assert said["state"] == "failed" and "first" in said["log"][:3], said
     assert said["memory"] < 60_000_000 and said["kept"] < 20_000
+    assert said["reports"] < 200
+
+
+BEGIN = "Traceback (most recent call last):"
+QUOTED = '  File "/srv/x.py", line 3, in load'
+
+
+@pytest.mark.parametrize(
+    ("fatal", "lines", "reason"),
+    [
+        (
+            "Scheduler hit an exception",
+            (f"[2026-05-02 10:11:03 TP3] Scheduler hit an exception: {BEGIN}", QUOTED, "KeyError: layers.0"),
+            "TP3 raised KeyError: layers.0 (then the service logged: Scheduler hit an exception)",
+        ),
+        (
+            "WorkerProc failed to start",
+            tuple(
+                f"(Worker_TP1 pid=7) ERROR 11-09 08:03:19 [multiproc_executor.py:597] {words}"
+                for words in ("WorkerProc failed to start.", BEGIN, QUOTED, "ValueError: no such kernel")
+            ),
+            "Worker_TP1[7] raised ValueError: no such kernel (then",
+        ),
+    ],
+)
+def test_one_rank_dies_and_the_others_linger(machine: Machine, fatal: str, lines: tuple[str, ...], reason: str) -> None:
+    words = [word for line in lines for word in ("say", line)]
+    said = watch(machine, stub("say", "loading", *words, "stay"), expect=expect(fatal=[fatal]))
+    assert (said["state"], said["by"]) == ("failed", "line") and said["reason"].startswith(reason), said
+    assert said["elapsed"] < 3
+
+
+def test_a_worker_s_retried_warning_is_not_fatal(machine: Machine) -> None:
+    retried = "WARNING 11-09 08:03:19 [x.py:5] Scheduler hit an exception, trying again"
+    unit = stub("say", retried, "wait", 0.3, "say", READY, "stay")
+    said = watch(machine, unit, expect=expect(fatal=["Scheduler hit an exception"]))
+    assert said["state"] == "healthy", said
+
+
+def test_the_exception_of_a_process_that_ends_is_told(machine: Machine) -> None:
+    unit = stub("say", BEGIN, "say", QUOTED, "say", "OSError: no model here", "exit", 1)
+    said = watch(machine, unit)
+    assert said["state"] == "failed" and said["reason"].endswith("; the service raised OSError: no model here"), said
+
+
+def test_a_unit_that_has_failed_is_told_at_once(machine: Machine) -> None:
+    unit = stub("say", BEGIN, "say", QUOTED, "say", "OSError: no model here", "wait", 0.3, "exit", 1)
+    failed = "systemctl start gate; sleep 1.5; systemctl is-failed -q gate"
+    said = watch(machine, unit, act="", adopt=True, before=failed)
+    assert (said["state"], said["by"]) == ("failed", "state") and "OSError: no model here" in said["reason"], said
+    assert said["elapsed"] < 1.2, "the seconds that the start took, not those since"
+
+
+def test_a_unit_that_does_not_run_is_waited_for(machine: Machine) -> None:
+    unit = stub("wait", 0.2, "say", READY, "stay")
+    stopped = "systemctl start gate; sleep 0.3; systemctl stop gate; systemctl reset-failed gate || true"
+    waited: dict[str, Any] = {"act": "", "adopt": True, "before": stopped}
+    said = watch(machine, unit, then="systemctl start gate", after=1.0, **waited)
+    assert said["state"] == "healthy" and said["phases"][0] == "waiting" and said["elapsed"] < 1.5, said
+    said = watch(machine, unit, expect=expect(timeout=1.0), **waited)
+    assert said["state"] == "undecided" and "was not started" in said["reason"], said
+
+
+def test_the_command_ends_as_it_promises(machine: Machine) -> None:
+    def command(*words: str) -> tuple[int, str]:
+        done = machine.exec(["remedy", "watch", *words], check=False, timeout=60)
+        assert "Traceback (most" not in done.stderr
+        return done.returncode, done.stdout + done.stderr
+
+    machine.exec("ln -sf /dev/null /etc/systemd/system/hidden.service")
+    machine.write("/etc/systemd/system/wish.service", f"[Service]\n{stub('stay')}\n[X-Remedy]\nReadyPattern=(\n")
+    machine.write("/etc/systemd/system/gate.service", f"[Service]\n{stub('say', 'x', 'stay')}\n")
+    machine.write("/etc/systemd/system/bad.service", f"[Service]\n{stub('say', 'ValueError: x', 'exit', 3)}\n")
+    machine.exec("systemctl daemon-reload; systemctl start gate bad; sleep 0.5", check=False)
+    assert command("gate")[0] == 0
+    code, text = command("bad")
+    assert code == 3 and "status 3" in text and "cause: unknown" in text, text
+    code, text = command("bad", "--json")
+    events = [json.loads(line) for line in text.splitlines()]
+    assert code == 3 and [event["event"] for event in events][-2:] == ["verdict", "diagnosis"]
+    assert command("no-such-unit")[0] == 2
+    assert command("hidden")[0] == 7
+    code, text = command("wish")
+    assert code == 2 and "/etc/systemd/system/wish.service:4: ReadyPattern=(" in text, text
+    machine.exec("systemctl stop gate")
+    code, text = command("gate", "--timeout", "1")
+    assert code == 4 and "waiting for the next start" in text and "was not started" in text, text
+    watching = machine.start(["remedy", "watch", "gate"])
+    assert watching.stderr is not None and "waiting" in watching.stderr.readline()
+    machine.exec("pkill -INT -f '[r]emedy watch gate'")
+    assert watching.wait(10) == 130
+    assert machine.exec(["systemctl", "is-active", "gate"], check=False).stdout.strip() == "inactive"

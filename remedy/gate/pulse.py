@@ -1,0 +1,49 @@
+"""Whether a start still lives: it logs, works, reads or writes, or else it hangs, and on what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from remedy.gate import processes
+from remedy.gate.waiting import waits_for
+from remedy.hints import Final
+
+#: Seconds between two looks, and without a sign of life before a start counts as hung.
+SAMPLE: Final = 15.0
+SHORTEST_HANG: Final = 600.0
+# Clock ticks of processor time, and bytes moved, in one sample that are no sign of life: a waiting Python ticks now
+# and then, and those who wait for a lock file look at it again and again.
+_IDLE_TICKS: Final = 3
+_IDLE_BYTES: Final = 65536
+
+
+class Pulse:
+    """The signs of life of one start. ``patience`` is how long it may give none, in seconds: far longer than before.
+
+    A mechanism for hangs only: who works without coming to an end is ended by the deadline.
+    """
+
+    def __init__(self, now: float, expected: float | None) -> None:
+        self.patience = max(SHORTEST_HANG, 2 * (expected or 0.0))
+        self._last = self._sampled = now
+        self._work = self._moved = -1
+
+    def alive(self, now: float) -> None:
+        """A line was logged, or a question was answered."""
+        self._last = now
+
+    def hung(self, now: float, members: Callable[[], Sequence[int]]) -> str | None:
+        """Since when there was no sign of life, and what is waited for; None while there is one."""
+        if now - max(self._last, self._sampled) < min(SAMPLE, self.patience / 4):
+            return None
+        self._sampled = now
+        ours = members()
+        work, moved = processes.worked(ours), processes.moved(ours)
+        if not ours or abs(work - self._work) > _IDLE_TICKS or abs(moved - self._moved) > _IDLE_BYTES:
+            self._last = now
+        self._work, self._moved = work, moved
+        if now - self._last < self.patience:
+            return None
+        words = f"no log line, no processor time and nothing read or written for {now - self._last:.0f} s"
+        place = waits_for(ours)
+        return f"{words}; {place}" if place else words
