@@ -28,6 +28,9 @@ class Pace:
 
     def tell(self, progress: Progress, now: float) -> None:
         """Report now, or keep it until it is due. ``now`` on the monotonic clock."""
+        if progress.phase != "log":
+            # What is kept of an earlier phase would come after this one.
+            self._held = {phase: held for phase, held in self._held.items() if phase == "log"}
         self._held[progress.phase] = progress
         self.flush(now)
 
@@ -37,10 +40,6 @@ class Pace:
         for phase in due:
             self._told[phase] = now
             self._report(replace(self._held.pop(phase), expected=self._expected))
-
-    def due(self) -> float | None:
-        """When the next report is due; None where none is kept."""
-        return min((self._told[phase] + _APART for phase in self._held), default=None)
 
     def end(self) -> None:
         """Report all that is kept."""

@@ -9,9 +9,11 @@ from remedy.gate.types import Progress
 # SGLang and vLLM load with tqdm's bar over the checkpoint's shards; ninja counts its edges as [n/m].
 _WEIGHTS = re.compile(r"Loading [\w. ]*checkpoint shards:\s+\d+% Completed \| (\d+)/(\d+)")
 _NINJA = re.compile(r"^\[(\d+)/(\d+)\] ")
-_GRAPHS = re.compile(r"Capturing batches.*?(\d+)/(\d+)")
+_GRAPHS = re.compile(r"Capturing (?:batches|CUDA graphs?).*?(\d+)/(\d+)")
 _PLAIN = (
     ("Load weight begin", "weights"),
+    ("Load weight end", "loaded"),
+    ("Loading weights took", "loaded"),
     ("Loading weights", "weights"),
     ("Loading JIT ops", "kernels"),
     ("JIT", "kernels"),

@@ -73,6 +73,7 @@ def event_text(event: Event) -> str:
 #: The phases of a start, in words.
 _PHASES = {
     "weights": "loading weights",
+    "loaded": "weights loaded, preparing",
     "kernels": "building kernels",
     "graph-capture": "capturing CUDA graphs",
     "ready-line": "the service says that it is ready",

@@ -195,7 +195,8 @@ class Live:
             running.start = progress
         running.detail, running.at = line_text(progress.line) or running.detail, now
         running.since = now - progress.elapsed
-        if progress.phase not in ("log", *self._phases):
+        # The end of one phase is no beginning of another.
+        if progress.phase not in ("log", "loaded", *self._phases):
             self._phases.add(progress.phase)
             self._stay(f"{duration(progress.elapsed):>12}  {phase_text(progress, told=progress.phase == 'health')}")
 
@@ -234,8 +235,8 @@ class Live:
             head = [] if running.headed else [running.head]
             return [*head, f"{duration(took):>12}  {running.detail}".rstrip()]
         first = f"{duration(took) + _expected(took, running.start.expected):>12}  {phase_text(running.start)}"
-        quiet = f"  ({duration(now - running.at)} ago)" if now - running.at >= _QUIET else ""
-        return [first, f"{'':12}  {running.detail}{quiet}".rstrip()]
+        quiet = f"{duration(now - running.at)} ago: " if now - running.at >= _QUIET else ""
+        return [first, f"{'':12}  {quiet}{running.detail}".rstrip()]
 
 
 def _expected(elapsed: float, expected: float | None) -> str:

@@ -15,6 +15,8 @@ from remedy.gate.phases import progress_of
         ("[2/4] /usr/local/cuda-13.0/bin/nvcc -c x.cu", "kernels", 2, 4),
         ("[2026-05-02 10:11:03] Load weight begin. avail mem=90 GB", "weights", None, None),
         ("[2026-05-02 10:11:03] Capture cuda graph begin..", "graph-capture", None, None),
+        ("[2026-05-02 10:11:03] Load weight end. type=DeepseekV3ForCausalLM", "loaded", None, None),
+        ("Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):  40%|████      | 20/67", "graph-capture", 20, 67),
         ("INFO:     Application startup complete.", "ready-line", None, None),
     ],
 )  # fmt: skip

@@ -115,7 +115,7 @@ def test_a_start_is_two_lines_in_their_place() -> None:
         live.event(start("Capture cuda graph begin.", "graph-capture", None, 80.0))
         clock.now += 30
         live.tick()
-        assert screen.lines()[-1].endswith("Capture cuda graph begin.  (30 s ago)")
+        assert screen.lines()[-1].endswith("  30 s ago: Capture cuda graph begin.")
         assert screen.lines()[-2].endswith("capturing CUDA graphs")
         verdict = Verdict("healthy", "the ready line was logged", "line", 115.0)
         live.event(Event("verdict", "", "done", verdict=verdict))
