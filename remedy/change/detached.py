@@ -22,7 +22,7 @@ from remedy.change.interrupts import Interrupted, Interrupts
 from remedy.change.ledger import STATE_DIR
 from remedy.change.transaction import heard
 from remedy.change.types import Event, Outcome, Report
-from remedy.errors import Exit, Refused, RemedyError
+from remedy.errors import Exit, Refused, RemedyError, UsageError
 from remedy.facts.run import PATH, Programs, run
 from remedy.plan.types import Plan
 from remedy.value import dataclass
@@ -72,6 +72,14 @@ class Failure:
     message: str
     hint: str | None
     exit_code: int
+
+    def error(self) -> RemedyError:
+        """What the unit raised, as its own kind."""
+        kinds: dict[int, type[Refused] | type[UsageError]] = {Exit.REFUSED: Refused, Exit.USAGE: UsageError}
+        kind = kinds.get(self.exit_code)
+        if kind is not None:
+            return kind(self.message, hint=self.hint)
+        return RemedyError(self.message, hint=self.hint, exit_code=Exit(self.exit_code))
 
 
 Message = Event | Outcome | Failure
@@ -276,7 +284,7 @@ class _Follower:
             if message is None or isinstance(message, Outcome):
                 return message
             if isinstance(message, Failure):
-                raise RemedyError(message.message, hint=message.hint, exit_code=Exit(message.exit_code))
+                raise message.error()
             self._report(message)
 
     def _choice(self) -> Choice:
