@@ -13,6 +13,10 @@ from tests.lab.machine import Machine
 from tests.lab.recipe import build
 
 UNIT = "sglang-k26.service"
+#: The server builds what SGLang builds: FlashInfer's sampling kernels, a minute of nvcc.
+REAL = f"""mkdir -p /etc/systemd/system/{UNIT}.d
+printf '[Service]\\nEnvironment="LAB_SERVER_ARGS=--module sampling"\\n' >/etc/systemd/system/{UNIT}.d/05-lab.conf
+systemctl daemon-reload"""
 BREAK = f"""mkdir -p /etc/systemd/system/{UNIT}.d
 cat >/etc/systemd/system/{UNIT}.d/10-fault.conf <<'END'
 [Service]
@@ -44,6 +48,7 @@ class Story:
 
 def play(story: Story) -> None:
     story.tell("A service that ran for weeks was restarted, and does not come up any more.")
+    story.quietly(REAL)
     story.quietly(f"apt-get -qq update; systemctl start {UNIT}")
     while story.quietly(f"systemctl is-active {UNIT}").strip() in ("active", "activating"):
         story.quietly("sleep 0.5")
