@@ -53,6 +53,8 @@ def test_the_command_line() -> None:
     assert words[0] == "systemd-run" and words[-1] == "--" and "--user" not in words
     assert {"User=llm", "EnvironmentFile=/proc/1/fd/3", "RuntimeMaxSec=120"} <= set(words)
     assert "--user" in command(service(user_manager=True), plain, "n", "e", 1.0)
+    (limit,) = [int(word.partition("=")[2]) for word in words if word.startswith("MemoryMax=")]
+    assert limit >= 2 << 30
 
 
 def test_the_environment_lies_in_memory_and_nowhere_else() -> None:
