@@ -35,7 +35,8 @@ def describe(step: Step) -> str:
     """The step in a few words."""
     match step:
         case InstallPackages():
-            return f"install {', '.join(step.requested)}"
+            others = len(step.changes) - 1
+            return f"install {step.requested[0]}" + (f" and {others} more packages" if others > 0 else "")
         case BuildToolkit():
             return f"lay out {step.root} from PyPI wheels"
         case EditFile(edit):
