@@ -6,8 +6,11 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable
-from typing import Any
+
+from remedy.hints import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def main() -> None:

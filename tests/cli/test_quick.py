@@ -104,7 +104,10 @@ SLOW = ("typer", "typing", "dataclasses", "contextlib", "inspect", "pathlib", "s
 
 @pytest.mark.parametrize("command", ["diagnose", "show"])
 def test_what_is_slow_to_import_is_not_needed(command: str, root: Path) -> None:
-    code = "import sys; from remedy.cli import quick; quick.run(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    code = (
+        "import sys, remedy.__main__; from remedy.cli import quick; quick.run(sys.argv[1:]); "
+        "print(*sys.modules, file=sys.stderr)"
+    )
     # Without the site module: its .pth files may import anything.
     argv = [sys.executable, "-S", "-c", code, command, "a", "--root", str(root)]
     loaded = subprocess.run(argv, capture_output=True, text=True, env={"PYTHONPATH": str(PROJECT)}).stderr.split()
