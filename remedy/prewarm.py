@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from remedy.change.twin import Probed, Twin
 from remedy.change.types import Event
-from remedy.hints import Any
 from remedy.plan import ahead
 from remedy.plan.types import MoveCache, Plan
 from remedy.proof import expander, probe_source, telling_line
@@ -27,19 +26,18 @@ def prewarmer(seen: Look, plan: Plan, service: Service, launch: Launch) -> Prewa
     It says why not only where the restart would meet the same: a compiler refused a module that the failing log
     names. What can't be built from outside, or is stopped by a limit, is told and left to the service.
     """
-    arguments = _arguments(seen, plan, launch)
-    source, interpreter = probe_source("flashinfer_module"), launch.interpreter
-    if not arguments or source is None or interpreter is None:
+    builds = _builds(seen, plan, launch)
+    if not builds or launch.interpreter is None:
         return None
     needed = frozenset(ahead.named(line.text for line in seen.snapshot.journal))
     twin = Twin(
         service,
-        interpreter,
+        launch.interpreter,
         launch.variables(),
         expander(seen, service),
-        probes=dict.fromkeys(arguments, source),
+        probes={build.name: probe_source(build.probe) or "" for build in builds},
         timeout=_TIMEOUT,
-        arguments=arguments,
+        arguments={build.name: build.arguments for build in builds},
         real=True,
         jobs=jobs(),
     )
@@ -59,17 +57,14 @@ def prewarmer(seen: Look, plan: Plan, service: Service, launch: Launch) -> Prewa
     return prewarm
 
 
-def _arguments(seen: Look, plan: Plan, launch: Launch) -> Mapping[str, Mapping[str, Any]]:
-    """What each module's build is called with, by the module's name."""
-    moves = [step for step in plan.steps if isinstance(step, MoveCache)]
-    if not moves:
-        return {}
+def _builds(seen: Look, plan: Plan, launch: Launch) -> tuple[ahead.Build, ...]:
+    if not any(isinstance(step, MoveCache) for step in plan.steps):
+        return ()
     from remedy.jit import resolve_all
     from remedy.value import replace
 
-    planned = ahead.folder(resolve_all(replace(seen.context, env=launch.variables())))
-    names = ((ahead.module(move, planned), move.path) for move in moves)
-    return {name: {"name": name, "path": path} for name, path in names if name}
+    planned = resolve_all(replace(seen.context, env=launch.variables()))
+    return tuple(ahead.builds(plan.steps, planned, seen.snapshot))
 
 
 def _told(result: Probed) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from remedy.change.twin import Probed, Proof, Twin
 from remedy.jit.types import Resolution
@@ -29,25 +29,28 @@ def prover(seen: Look, plan: Plan, service: Service, launch: Launch) -> Try | No
 
     def prove(tell: Tell) -> str | None:
         from remedy.change.twin import prove as run
+        from remedy.jit import resolve_all
         from remedy.jit.devices import in_order
         from remedy.value import replace
 
         def report(result: Probed) -> None:
             tell(f"{result.library}: {'built and loaded' if result.ok else 'failed'} in {result.seconds:.1f} s")
 
-        caches = cache_folders(seen, launch, sources)
-        gpus = in_order(replace(seen.context, env=launch.variables()))
+        context = replace(seen.context, env=launch.variables())
+        expected, gpus = resolve_all(context), in_order(context)
         twin = Twin(
             service,
             interpreter,
             launch.variables(),
             expander(seen, service),
             sources,
-            caches,
+            cache_folders(expected, sources),
             # What is known need not be asked of the GPU, which the service may fill to the last byte.
             arguments={name: {"capability": gpus[0] if gpus else None} for name in sources},
         )
         proof = run(twin, report)
+        for words in surprises(expected, proof.results):
+            tell(words)
         return why_not(proof) or disagreement(plan, proof.results)
 
     return prove
@@ -68,14 +71,19 @@ def disagreement(plan: Plan, results: Iterable[Probed]) -> str | None:
     return None
 
 
-def cache_folders(seen: Look, launch: Launch, libraries: Iterable[str]) -> tuple[str, ...]:
-    """Where these libraries would keep what they build under the planned environment."""
-    from remedy.jit import resolve_all
-    from remedy.value import replace
+def surprises(expected: Iterable[Resolution], results: Iterable[Probed]) -> Iterator[str]:
+    """Where a library took another toolkit than remedy's model of it says: worth telling, the library is right."""
+    models = {one.library: one for one in expected}
+    for result in results:
+        model, taken = models.get(result.library), result.toolkit
+        if model and model.toolkit and taken and os.path.realpath(taken) != os.path.realpath(model.toolkit):
+            yield f"{result.library} takes {taken}, where {model.toolkit} was expected ({model.found_by})"
 
+
+def cache_folders(expected: Iterable[Resolution], libraries: Iterable[str]) -> tuple[str, ...]:
+    """Where these libraries would keep what they build under the planned environment."""
     wanted = frozenset(libraries)
-    planned = resolve_all(replace(seen.context, env=launch.variables()))
-    return tuple(one.cache for one in planned if one.cache and one.library in wanted)
+    return tuple(one.cache for one in expected if one.cache and one.library in wanted)
 
 
 def probes(resolutions: tuple[Resolution, ...]) -> Mapping[str, str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from remedy.change.twin import Probed, Proof
+from remedy.jit.types import Resolution
 from remedy.plan.types import Plan
-from remedy.proof import disagreement, telling_line, why_not
+from remedy.proof import disagreement, surprises, telling_line, why_not
 
 HEADER = "page.cu:3:10: fatal error: curand_kernel.h: No such file or directory"
 NINJA = "RuntimeError: Ninja build failed. Ninja output:\n[1/3] /usr/local/cuda-13.0/bin/nvcc -c page.cu -o page.o"
@@ -34,6 +35,13 @@ def test_the_library_is_right_about_the_toolkit() -> None:
     assert disagreement(plan, [Probed("tvm-ffi", True, 1.0, toolkit="/usr/local/cuda-13.0/")]) is None
     assert disagreement(plan, [Probed("tvm-ffi", True, 1.0)]) is None
     assert disagreement(plan, [Probed("a", True, 1.0, toolkit="/usr")]) == "a takes /usr, not /usr/local/cuda-13.0"
+
+
+def test_where_the_model_errs_the_library_is_right() -> None:
+    models = [Resolution("tvm-ffi", "0.1.11", toolkit="/usr/local/cuda-13.0", found_by="CUDA_HOME")]
+    said = list(surprises(models, [Probed("tvm-ffi", True, 1.0, toolkit="/usr"), Probed("triton", True, 1.0)]))
+    assert said == ["tvm-ffi takes /usr, where /usr/local/cuda-13.0 was expected (CUDA_HOME)"]
+    assert list(surprises(models, [Probed("tvm-ffi", True, 1.0, toolkit="/usr/local/cuda-13.0/")])) == []
 
 
 def test_why_a_proof_failed() -> None:

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
 
-from remedy.facts.types import CacheEntry
+from remedy.facts.types import CacheEntry, Snapshot
+from remedy.hints import Final
 from remedy.jit import tables
 from remedy.jit.types import Resolution
 from remedy.plan.draft import Draft
 from remedy.plan.inputs import Inputs
 from remedy.plan.outlook import Outlook
-from remedy.plan.types import MoveCache
+from remedy.plan.types import MoveCache, Step
+from remedy.value import dataclass
 
 LIBRARY: Final = "flashinfer"
+#: Libraries that write their build record at each load, and build again what it changes (torch/utils/cpp_extension.py,
+#: tvm_ffi/cpp/extension.py).
+REBUILT: Final = ("tvm-ffi", "torch")
 
 # FlashInfer: jit/core.py logs the module that it loads; ninja names the folder in each command; and a traceback has
 # the generator, which is named after the module.
@@ -37,14 +41,35 @@ def folder(resolutions: Iterable[Resolution]) -> str | None:
     return next((one.cache for one in resolutions if one.library == LIBRARY), None)
 
 
-def module(step: MoveCache, planned: str | None) -> str | None:
-    """The module that this step makes room for in the planned folder."""
-    above, name = posixpath.split(step.path)
-    return name if step.library == LIBRARY and planned is not None and above == planned else None
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One module to build: ``probe`` is the file that knows how, ``arguments`` what it is called with."""
+
+    name: str
+    probe: str
+    arguments: Mapping[str, str]
+
+
+def builds(steps: Iterable[Step], planned: Iterable[Resolution], snapshot: Snapshot) -> Iterator[Build]:
+    """What can be built into the room that these steps make; ``snapshot`` is of before."""
+    by_library = {one.library: one for one in planned}
+    here = {entry.path: entry for cache in snapshot.caches for entry in cache.entries}
+    for step in steps:
+        found = by_library.get(step.library) if isinstance(step, MoveCache) else None
+        if not isinstance(step, MoveCache) or found is None or found.cache is None:
+            continue
+        above, name = posixpath.split(step.path)
+        if step.library == LIBRARY and above == found.cache:
+            yield Build(name, "flashinfer_module", {"name": name, "path": step.path})
+        elif step.library in REBUILT and found.toolkit and (entry := here.get(step.path)) and entry.cuda_home:
+            yield Build(
+                name, "recorded_module", {"path": step.path, "old": entry.cuda_home, "new": found.toolkit.rstrip("/")}
+            )
 
 
 def modules(inputs: Inputs, draft: Draft, outlook: Outlook) -> Iterator[MoveCache]:
-    """Room for the modules that failed, that were left half built, and that the cache of before holds elsewhere."""
+    """Room for the modules that failed, that were left half built, that the cache of before holds elsewhere, and that
+    would be built again."""
     planned = folder(outlook.resolutions)
     if planned is None or outlook.launch.interpreter is None:
         return
@@ -58,6 +83,20 @@ def modules(inputs: Inputs, draft: Draft, outlook: Outlook) -> Iterator[MoveCach
         path = posixpath.join(planned, name)
         if path not in here and path not in taken:
             yield MoveCache(path, 0, LIBRARY, why, new=True)
+    yield from (move for move in _rebuilt(inputs, outlook) if move.path not in taken)
+
+
+def _rebuilt(inputs: Inputs, outlook: Outlook) -> Iterator[MoveCache]:
+    """What its library would find built by another compiler, and build again."""
+    for resolution in outlook.resolutions:
+        if resolution.library not in REBUILT or not resolution.cache or not resolution.toolkit:
+            continue
+        nvcc = posixpath.join(resolution.toolkit, "bin/nvcc")
+        for entry in (entry for cache in inputs.snapshot.caches for entry in cache.entries):
+            inside = entry.path.startswith(resolution.cache.rstrip("/") + "/")
+            if inside and entry.cuda_home and entry.nvcc not in (None, nvcc) and _runs_here(entry, inputs):
+                why = f"{entry.nvcc} built it, and {resolution.library} builds it again with {nvcc}"
+                yield MoveCache(entry.path, entry.size, resolution.library, why)
 
 
 def _wanted(inputs: Inputs, planned: str) -> dict[str, str]:

@@ -119,7 +119,7 @@ def _plan(inputs: Inputs, draft: Draft, outlook: Outlook) -> Plan:
         wanted=tuple((name, values.get(name)) for name in draft.wanted),
         rejected=draft.rejected,
         refused=outlook.refused,
-        warnings=(*draft.warnings, *_costs(inputs, draft, outlook, steps)),
+        warnings=(*draft.warnings, *_costs(inputs, outlook, steps)),
     )
 
 
@@ -133,11 +133,13 @@ def _is_unit_file(path: str) -> bool:
     return "/systemd/" in path and path.endswith((".service", ".conf"))
 
 
-def _costs(inputs: Inputs, draft: Draft, outlook: Outlook, steps: Iterable[Step]) -> Iterator[str]:
+def _costs(inputs: Inputs, outlook: Outlook, steps: Iterable[Step]) -> Iterator[str]:
     """What the restart will take longer for, and what can't be promised."""
-    place = ahead.folder(outlook.resolutions) if inputs.prewarm else None
-    early = [move for move in draft.moves if ahead.module(move, place)]
-    late = [move for move in draft.moves if move not in early]
+    moves = [step for step in steps if isinstance(step, MoveCache) and not step.new]
+    planned = outlook.resolutions if inputs.prewarm else ()
+    soon = {build.arguments["path"] for build in ahead.builds(moves, planned, inputs.snapshot)}
+    early = [move for move in moves if move.path in soon]
+    late = [move for move in moves if move.path not in soon]
     if early:
         yield f"{_entries(early)} will be built anew ahead of the restart: from seconds to some minutes each"
     if late:

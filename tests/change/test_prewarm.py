@@ -95,18 +95,33 @@ def test_what_was_built_ahead_goes_with_the_rollback(broken: Machine) -> None:
 
 
 def test_the_start_after_a_fix_is_a_warm_start(broken: Machine) -> None:
+    """The toolkit that built the whole cache is gone, and one module of it has to be built again."""
+    broken.exec("ln -s /usr/local/cuda-13.0 /opt/kit")
+    text = TEXT.replace(OLD, "/opt/kit/bin").replace(" --no-jit-kernel", "")
+    broken.write(
+        f"/etc/systemd/system/{UNIT}", text.replace("[Service]\n", "[Service]\nEnvironment=CUDA_HOME=/opt/kit\n")
+    )
+    start(broken, "active")
+    ready_after(broken)
+    broken.exec(f"rm /opt/kit {PAGE}/*.so {PAGE}/*.o")
+    start(broken, "failed")
+
     done = broken.exec(FIX, check=False, timeout=300)
     told = events(done.stdout)
     assert (done.returncode, told[-1]["outcome"]) == (0, "healthy"), done.stdout[-3000:] + done.stderr
     steps = [step["kind"] for step in told[0]["steps"]]
-    assert steps == ["build-kernel", "edit-file", "restart-unit"]
+    assert steps == ["move-cache", "move-cache", "edit-file", "restart-unit"]
     prewarm = [one["text"] for one in told if one.get("phase") == "prewarm"]
     assert "page: kernels 3/3" in prewarm and prewarm[-1] == "built"
-    assert any(re.fullmatch(r"page: built in [\d.]+ s", text) for text in prewarm)
-    assert broken.exec(f"stat -c '%U:%G' {PAGE} {PAGE}/page.so").stdout.split() == ["llm:llm"] * 2
+    built = [text for text in prewarm if re.fullmatch(r"\w+: built in [\d.]+ s", text)]
+    assert [text.startswith(("page", "sgl_kernel_jit_add_constant")) for text in built] == [True, True], prewarm
+    (kernel,) = broken.exec("ls -d /var/lib/llm/.cache/tvm-ffi/*").stdout.split()
+    libraries = f"{PAGE}/page.so {kernel}/*.so"
+    assert broken.exec(f"stat -c %U:%G {PAGE} {kernel} {libraries}").stdout.split() == ["llm:llm"] * 4
     # The start builds nothing: what it loads is older than the process.
     began = broken.exec(f'date -d "$(systemctl show -P ExecMainStartTimestamp {UNIT})" +%s').stdout
-    assert int(broken.exec(f"stat -c %Y {PAGE}/page.so").stdout) <= int(began)
+    times = broken.exec(f"stat -c %Y {libraries}").stdout.split()
+    assert all(int(one) <= int(began) for one in times), (times, began)
     first = ready_after(broken)
     start(broken, "active")
     again = ready_after(broken)

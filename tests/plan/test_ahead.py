@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from remedy.facts.types import CacheEntry, JitCache, LogLine
-from remedy.plan.ahead import named
+from remedy.jit import resolve_all
+from remedy.plan.ahead import builds, named
 from remedy.plan.make import make
 from remedy.plan.types import EditFile, MoveCache, Plan
-from tests.plan.cases import OLD, Scene, kit, machine
+from tests.plan.cases import OLD, Scene, interpreter, kit, machine
 
 NEW = kit("/usr/local/cuda-13.0", (13, 0))
 BASE = "/root/.cache/flashinfer/0.6.8.post1"
@@ -87,3 +88,29 @@ def test_without_prewarm_only_what_is_stale_is_moved() -> None:
     assert any("built anew at the next start" in warning for warning in made.warnings)
     early = plan((), (entry("page", root=OLD.root),))
     assert any("built anew ahead of the restart" in warning for warning in early.warnings)
+
+
+TVM = "/root/.cache/tvm-ffi"
+
+
+@pytest.mark.parametrize(
+    ("name", "root", "target", "moved"),
+    [
+        ("sgl_kernel_jit_add_constant_1_ab", "/opt/kit", "120", True),
+        ("sgl_kernel_jit_add_constant_1_ab", NEW.root, "120", False),
+        ("sgl_kernel_jit_add_constant_1_ab", "/opt/kit", "90a", False),
+    ],
+)
+def test_what_its_library_would_build_again_is_built_ahead(name: str, root: str, target: str, moved: bool) -> None:
+    cache = JitCache("tvm_ffi", TVM, True, 1000, (entry(name, TVM, root, target=target),), True)
+    python = interpreter(flashinfer_python="0.6.8.post1", apache_tvm_ffi="0.1.11", sglang="0.5.10.post1")
+    scene = Scene(snapshot=replace(machine(OLD, NEW, python=python), caches=(cache,)))
+    inputs = scene.inputs()
+    made = make(inputs)
+    assert [step.path for step in made.steps if isinstance(step, MoveCache)] == [f"{TVM}/{name}"] * moved
+    planned = resolve_all(replace(inputs.context, env={**inputs.context.env, "CUDA_HOME": NEW.root}))
+    found = [(one.name, one.probe, dict(one.arguments)) for one in builds(made.steps, planned, inputs.snapshot)]
+    arguments = {"path": f"{TVM}/{name}", "old": root, "new": NEW.root}
+    assert found == [(name, "recorded_module", arguments)] * moved
+    late = make(replace(inputs, prewarm=False))
+    assert not any(isinstance(step, MoveCache) for step in late.steps)
