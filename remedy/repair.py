@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 from remedy.causes.types import Diagnosis
+from remedy.change.again import command
 from remedy.change.detached import Apply, Choice, Undo, request, start
 from remedy.change.interrupts import Interrupts
 from remedy.change.types import Hooks, Outcome, Report
@@ -34,7 +34,7 @@ class Wishes:
     user: bool = False
 
 
-_WORKER = ("-I", "-m", "remedy.worker")
+_WORKER = "remedy.worker"
 
 
 def plan_for(seen: Look, machine: Machine, wishes: Wishes) -> Plan:
@@ -72,12 +72,12 @@ def apply_plan(plan: Plan, wishes: Wishes, report: Report, ask: Callable[[], Cho
     if wishes.user:
         restart = f"systemctl --user daemon-reload && systemctl --user restart {plan.unit}"
         raise Refused("only units of the system manager are changed", hint=f"edit as the plan shows, then: {restart}")
-    return start([sys.executable, *_WORKER], request(Apply(plan, codec.dumps(wishes))), report, ask)
+    return start(command(_WORKER), request(Apply(plan, codec.dumps(wishes))), report, ask)
 
 
 def undo(transaction: str | None, report: Report, ask: Callable[[], Choice]) -> Outcome:
     """Have a kept change (None: the latest) undone in a unit of its own, and follow it. Raises as ``apply_plan``."""
-    return start([sys.executable, *_WORKER], request(Undo(transaction)), report, ask)
+    return start(command(_WORKER), request(Undo(transaction)), report, ask)
 
 
 def carry_out(plan: Plan, wishes: Wishes, report: Report, interrupts: Interrupts) -> Outcome:

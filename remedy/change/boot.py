@@ -10,6 +10,7 @@ import os
 import sys
 from pathlib import Path
 
+from remedy.change.again import ROOT, command, line
 from remedy.change.files import sync_folder, write_new
 from remedy.change.ledger import STATE_DIR, Ledger
 from remedy.facts.files import Files
@@ -91,14 +92,14 @@ def _to_place(etc: Path) -> tuple[Path, ...]:
     if any(os.path.lexists(folder / NAME) for folder in (etc, *_LIBRARIES)):
         return (link,)
     # A unit that would run, as root, what others can write is worse than none.
-    return (link, unit) if distrusted(Files(), sys.executable, os.geteuid()) is None else ()
+    runs = (sys.executable, f"{ROOT}/remedy/__main__.py")
+    return () if any(distrusted(Files(), path, os.geteuid()) for path in runs) else (link, unit)
 
 
 def _place(etc: Path, placed: tuple[Path, ...]) -> None:
     link, unit = placed[0], etc / NAME
     if unit in placed and not unit.exists():
-        command = '"' + sys.executable.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%") + '" -I -m remedy'
-        write_new(unit, TEXT.format(command=command).encode())
+        write_new(unit, TEXT.format(command=line(command("remedy"))).encode())
         unit.chmod(0o644)
     link.parent.mkdir(exist_ok=True)
     if not os.path.lexists(link):

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from remedy.change import codec
+from remedy.change.again import command, line
 from remedy.change.history import history
 from remedy.change.interrupts import Interrupted, Interrupts
 from remedy.change.ledger import STATE_DIR
@@ -36,7 +37,7 @@ _LAST_WORD, _SIGNAL = 60.0, 10.0
 #: systemd.kill(5), systemd.service(5): apt goes on where the main process dies, a stop waits for the way back, and what
 #: a killed main process left is recovered at once ("$$" is systemd's "$").
 _PROPERTIES = ("KillMode=process", "TimeoutStopSec=1h", "OOMScoreAdjust=-500", "Description=Change of a CUDA toolchain")
-_RECOVERY = """ExecStopPost=/bin/sh -c 'test ! -e {mark} || exec "$$0" -I -m remedy recover >&2' "{python}\""""
+_RECOVERY = """ExecStopPost=/bin/sh -c 'test ! -e {mark} || exec "$$@" >&2' sh {command}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +194,8 @@ def _after_death(job: Job, before: dict[str, str], reason: str) -> Outcome | Non
 
 
 def _spawn(name: str, worker: list[str], data: bytes) -> subprocess.Popen[bytes]:
-    python = sys.executable.replace("\\", "\\\\").replace("%", "%%").replace('"', '\\"')
-    properties = (*_PROPERTIES, _RECOVERY.format(mark=STATE_DIR / "unfinished", python=python))
+    recovery = _RECOVERY.format(mark=STATE_DIR / "unfinished", command=line(command("remedy", "recover")))
+    properties = (*_PROPERTIES, recovery)
     argv = ["systemd-run", "--quiet", "--wait", "--pipe", "--collect", f"--unit={name}"]
     argv += [f"--property={one}" for one in properties]
     stdin = os.memfd_create("request")
