@@ -13,8 +13,8 @@ from remedy.facts.run import Result, Runner, Running, run
 from remedy.facts.types import LogLine, Missing
 
 LINES = 2000
-#: Where one start alone logged more than ``LINES``, its beginning is asked for once more, up to so many lines.
-MORE_LINES = 20000
+#: Where one start alone logged more than ``LINES``, what it logged before them is asked for, up to so many lines.
+EARLIER_LINES = 18000
 INVOCATIONS = 3
 _TIMEOUT = 5.0
 _LONGEST = 16 * 1024
@@ -41,11 +41,21 @@ def read_journal(runner: Runner, answer: Result) -> tuple[tuple[LogLine, ...], M
     missing = _missing(answer)
     lines = parse_export(answer.stdout)
     if len(lines) >= LINES and lines[0].invocation and lines[0].invocation == lines[-1].invocation:
-        invocation = lines[0].invocation
-        match = (f"_SYSTEMD_INVOCATION_ID={invocation}", "+", f"INVOCATION_ID={invocation}")
-        whole = parse_export(run(runner, (*_command(MORE_LINES), *match), timeout=_TIMEOUT).stdout)
-        lines = whole if len(whole) > len(lines) else lines
+        lines = _earlier(runner, lines[0].invocation, answer.stdout) + lines
     return last_invocations(lines), missing
+
+
+def _earlier(runner: Runner, invocation: str, known: bytes) -> tuple[LogLine, ...]:
+    """What an invocation logged before the entries that are known.
+
+    Asked for backwards: journalctl(1) counts ``--lines`` from the end only so where it begins at a cursor.
+    """
+    first = next(_entries(known)).get(b"__CURSOR", b"")
+    before = ("--reverse", f"--cursor={first.decode(errors='replace')}")
+    match = (f"_SYSTEMD_INVOCATION_ID={invocation}", "+", f"INVOCATION_ID={invocation}")
+    told = run(runner, (*_command(EARLIER_LINES), *before, *match), timeout=_TIMEOUT).stdout
+    entries = [entry for entry in _entries(told) if entry.get(b"__CURSOR") != first]
+    return tuple(line for entry in reversed(entries) for line in _lines(entry))
 
 
 def last_invocations(lines: tuple[LogLine, ...], count: int = INVOCATIONS) -> tuple[LogLine, ...]:

@@ -17,10 +17,12 @@ def field(name: bytes, value: bytes) -> bytes:
     return name + b"=" + value + b"\n"
 
 
-def entry(message: bytes, invocation: bytes = b"aa", time: int = 1, pid: bytes = b"50") -> bytes:
+def entry(
+    message: bytes, invocation: bytes = b"aa", time: int = 1, pid: bytes = b"50", cursor: bytes = b"s=1"
+) -> bytes:
     """A line of the service itself."""
     return (
-        field(b"__CURSOR", b"s=1")
+        field(b"__CURSOR", cursor)
         + field(b"__REALTIME_TIMESTAMP", str(time).encode())
         + field(b"MESSAGE", message)
         + field(b"SYSLOG_IDENTIFIER", b"python3")
@@ -125,14 +127,15 @@ def test_why_lines_are_missing(answer: Result, fact: str | None) -> None:
 
 
 def test_a_start_that_logged_more_than_was_asked_for_is_read_from_its_beginning() -> None:
-    tail = b"".join(entry(b"line %d" % number) for number in range(LINES))
-    whole = about(b"Started.") + entry(b"the real cause") + tail
+    tail = b"".join(entry(b"line %d" % number, cursor=b"s=%d" % number) for number in range(LINES))
     runner = Answers({})
-    read_journal(runner, Result(0, tail))
+    assert len(read_journal(runner, Result(0, tail))[0]) == LINES
     asked = runner.asked[0]
-    assert asked[-3:] == ("_SYSTEMD_INVOCATION_ID=aa", "+", "INVOCATION_ID=aa")
-    lines, _ = read_journal(Answers({asked: Result(0, whole)}), Result(0, tail))
-    assert texts(lines)[:2] == ["Started.", "the real cause"] and len(lines) == LINES + 2
+    assert asked[-5:] == ("--reverse", "--cursor=s=0", "_SYSTEMD_INVOCATION_ID=aa", "+", "INVOCATION_ID=aa")
+    # The entry of the cursor itself comes again.
+    earlier = (entry(b"line 0", cursor=b"s=0"), entry(b"the real\ncause", cursor=b"s=y"), about(b"Started."))
+    lines, _ = read_journal(Answers({asked: Result(0, b"".join(earlier))}), Result(0, tail))
+    assert texts(lines)[:5] == ["Started.", "the real", "cause", "line 0", "line 1"] and len(lines) == LINES + 3
 
 
 def test_what_is_asked() -> None:
