@@ -81,12 +81,12 @@ def restore(before: CacheBefore) -> tuple[str, ...]:
             aside = before.aside if lstat_at(folder, before.aside) is not None else None
             is_old = now is not None and (now.st_dev, now.st_ino) == (before.device, before.inode)
             if now is not None and not is_old and (aside or not before.existed):
-                _remove(folder, rebuilt)
+                remove(folder, rebuilt)
                 os.rename(name, rebuilt, src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
             if aside is not None and not is_old:
                 os.rename(aside, name, src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
             os.fsync(folder.fd)
-            _remove(folder, rebuilt)
+            remove(folder, rebuilt)
             return _missing(before, folder, name)
     except FileNotFoundError:
         return () if not before.existed else (f"{before.path} is gone: its folder was removed by someone else",)
@@ -103,7 +103,7 @@ def forget(before: CacheBefore) -> tuple[str, ...]:
     beside = os.path.join(os.path.dirname(before.path), before.aside)
     try:
         with folder_of(before.path) as (folder, _):
-            _remove(folder, before.aside)
+            remove(folder, before.aside)
     except FileNotFoundError:
         pass
     except OSError as error:
@@ -111,7 +111,7 @@ def forget(before: CacheBefore) -> tuple[str, ...]:
     return ()
 
 
-def _remove(folder: Folder, name: str) -> None:
+def remove(folder: Folder, name: str) -> None:
     """Delete a file or a tree with the folder's owner's rights, and as root what root's own service built there."""
     if lstat_at(folder, name) is None:
         return

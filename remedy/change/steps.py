@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from remedy.change import caches, files, installation, service, wheels
+from remedy.change import caches, files, installation, modules, service, wheels
 from remedy.change.interrupts import Interrupts
 from remedy.change.types import Before, CacheBefore, FileBefore, PackagesBefore, ToolkitBefore, UnitBefore
 from remedy.plan.types import BuildToolkit, EditFile, InstallPackages, MoveCache, RestartUnit, Step
-from remedy.value import dataclass
+from remedy.value import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def look(step: Step, number: int, site: Site) -> Before:
         case MoveCache():
             return caches.look(step.path, site.transaction, number)
         case RestartUnit():
-            return service.look(step.unit)
+            return replace(service.look(step.unit), modules=modules.look(step.modules))
 
 
 def do(step: Step, before: Before, site: Site) -> None:

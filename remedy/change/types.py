@@ -148,8 +148,17 @@ class ToolkitBefore:
 
 
 @dataclass(frozen=True, slots=True)
+class ModulesBefore:
+    """The names in a folder that JIT modules are built in, before the restart."""
+
+    folder: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class UnitBefore:
-    """The run state: the unit's ActiveState and that of every unit that a restart of it would stop or restart."""
+    """The run state: the unit's ActiveState and that of every unit that a restart of it would stop or restart; and what
+    stands where the start may build modules."""
 
     unit: str
     active_state: str
@@ -158,6 +167,7 @@ class UnitBefore:
     invocation: str
     boot: str
     dependents: tuple[tuple[str, str], ...] = ()
+    modules: tuple[ModulesBefore, ...] = ()
 
 
 Before = FileBefore | CacheBefore | PackagesBefore | ToolkitBefore | UnitBefore

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from functools import partial
 
-from remedy.change import files, service, steps
+from remedy.change import files, modules, service, steps
 from remedy.change.ledger import Ledger
 from remedy.change.steps import Site, describe
 from remedy.change.types import Done, Entry, Event, FileBefore, Hooks, Phase, Report, UnitBefore, Watching
@@ -47,6 +47,7 @@ class WayBack:
         left: list[str] = []
         if unit is not None and touched:
             left += self._attempt(f"systemctl stop {unit.unit}", lambda: self._stop(unit.unit))
+            left += self._take_away(unit)
         for number in sorted(intents, reverse=True):
             if not isinstance(intents[number], UnitBefore) and not self._ledger.done(number, "undo"):
                 left += self._undo(number)
@@ -76,6 +77,20 @@ class WayBack:
         if not left:
             self._note(Done(number, "undo"))
         return left
+
+    def _take_away(self, unit: UnitBefore) -> tuple[str, ...]:
+        """Delete the modules that the start which failed has built."""
+        toolkit = self._ledger.plan.toolkit
+        if toolkit is None or self._ledger.reached("healthy"):
+            return ()
+        left: list[str] = []
+        for before in unit.modules:
+            try:
+                for path in modules.take_away(before, toolkit, self._ledger.id):
+                    self._tell(f"{path} stays: a process uses it", None)
+            except (RemedyError, OSError) as error:
+                left.append(f"what was built in {before.folder} could not be removed: {error}; then: remedy recover")
+        return tuple(left)
 
     def _attempt(self, command: str, act: Callable[[], None]) -> tuple[str, ...]:
         try:

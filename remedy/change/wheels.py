@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
-from remedy.change.files import sync_folder
+from remedy.change.files import sync_folder, write_new
 from remedy.change.interrupts import Interrupts
 from remedy.change.types import ToolkitBefore
 from remedy.errors import Refused, RemedyError
@@ -117,7 +117,8 @@ def _download(step: BuildToolkit, log: Path, report: Report) -> list[Path]:
     arguments = ["download", "-q", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--dest", str(folder)]
     env = {**settings, "HOME": str(folder), "TMPDIR": str(folder)}
     result = run(Programs(), [*_pip(user), *arguments, *step.requirements], timeout=_TIMEOUT, user=user, env=env)
-    log.write_bytes(result.stdout + result.stderr)
+    log.unlink(missing_ok=True)
+    write_new(log, result.stdout + result.stderr)
     # From here on nobody can no longer exchange what is read.
     os.chown(folder, 0, 0)
     if not result.ok:

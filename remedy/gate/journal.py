@@ -15,6 +15,7 @@ from remedy.hints import Any
 # A line longer than this is cut: a server that dumps its arguments must not fill the memory.
 _LONGEST = 16 * 1024
 _FOLDERS = ("/var/log/journal", "/run/log/journal")
+_OUTPUT = "/run/systemd/journal/stdout"
 
 
 class JournalFollower:
@@ -79,7 +80,7 @@ class JournalFollower:
 
 
 def unreadable() -> str | None:
-    """Why the system's journal can't be read by this user; None where it can."""
+    """Why the system's journal can't be read by this user, or takes no lines; None where nothing speaks against it."""
     files = [
         f"{folder}/{machine}/system.journal"
         for folder in _FOLDERS
@@ -87,10 +88,25 @@ def unreadable() -> str | None:
         for machine in os.listdir(folder)
     ]
     if any(os.access(file, os.R_OK) for file in files):
-        return None
+        return _deaf()
     if any(os.path.exists(file) for file in files):
         return "the journal may be read only by root and the group systemd-journal"
     return "there is no journal in /var/log/journal or /run/log/journal"
+
+
+def _deaf() -> str | None:
+    """Whether nobody takes what services print: systemd connects their output to this socket (systemd-journald(8))."""
+    import socket
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.setblocking(False)
+        try:
+            line.connect(_OUTPUT)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return "systemd-journald does not run"
+        except OSError:
+            pass
+    return None
 
 
 def read_entry(entry: Mapping[str, Any]) -> Iterator[LogLine]:

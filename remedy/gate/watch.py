@@ -343,6 +343,8 @@ class Watch:
             words += f"; the service answers, but systemd still waits for it (Type={state.type})"
         elif self.health.last:
             words += f"; {self.health.last}"
+        if self.journal.why and self._words.has_ready_line:
+            words += f"; a ready line could not have been seen: {self.journal.why}"
         return self._verdict("undecided", words, "timeout")
 
     def _hung(self, now: float) -> Verdict | None:

@@ -105,7 +105,8 @@ def _has_effects(draft: Draft, outlook: Outlook) -> bool:
 def _plan(inputs: Inputs, draft: Draft, outlook: Outlook) -> Plan:
     edits = tuple(EditFile(edit) for edit in outlook.edits)
     reload = any(_is_unit_file(edit.path) for edit in outlook.edits)
-    restart = RestartUnit(inputs.service.name, daemon_reload=reload, expected=inputs.last_start)
+    folders = tuple(dict.fromkeys(one.cache for one in outlook.resolutions if one.cache))
+    restart = RestartUnit(inputs.service.name, daemon_reload=reload, expected=inputs.last_start, modules=folders)
     # The caches first: kernels are built into the room that is made, and files are edited after that.
     builds = tuple(ahead.modules(inputs, draft, outlook)) if inputs.prewarm else ()
     steps: tuple[Step, ...] = (*draft.installs, *draft.moves, *builds, *edits, restart)

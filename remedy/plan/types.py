@@ -56,11 +56,13 @@ class MoveCache:
 
 @dataclass(frozen=True, slots=True)
 class RestartUnit:
-    """daemon-reload where files changed, reset-failed, and start; ``expected`` seconds of the last good start."""
+    """daemon-reload where files changed, reset-failed, and start; ``expected`` seconds of the last good start.
+    ``modules`` are the folders that the start may build JIT modules in."""
 
     unit: str
     daemon_reload: bool
     expected: float | None = None
+    modules: tuple[str, ...] = ()
 
 
 Step = InstallPackages | BuildToolkit | EditFile | MoveCache | RestartUnit

@@ -47,12 +47,15 @@ CHILD += "[Install]\nWantedBy=multi-user.target\n"
 # `old` fails or works as /run/old-works says, `new` as /run/new-fails says.
 PROGRAM = """#!/bin/sh
 echo "starting with $VOICE and CUDA_HOME=$CUDA_HOME"
+[ "$VOICE" = new ] && mkdir -p /home/demo/.cache/flashinfer/cached_ops/fresh &&
+    echo "cuda_home = $CUDA_HOME" > /home/demo/.cache/flashinfer/cached_ops/fresh/build.ninja
 [ "$VOICE" = new ] && [ -e /etc/demo-new-fails ] && { echo "boom"; exit 1; }
 [ "$VOICE" = old ] && [ ! -e /etc/demo-old-works ] && { echo "nvcc fatal"; exit 1; }
 mkdir -p /home/demo/.cache/flashinfer/cached_ops/sampling
 built=/home/demo/.cache/flashinfer/cached_ops/sampling/built
 [ -e $built ] || echo "$VOICE" > $built
 echo "ready to roll"
+[ ! -e /etc/demo-answers ] || exec python3 -m http.server --bind 127.0.0.1 --directory /var/empty 8399
 exec sleep infinity
 """
 ALTERNATIVES = (
@@ -167,14 +170,16 @@ def plan(*, hold: bool = True, packages: bool = True) -> Plan:
         *((install,) if packages else ()),
         MoveCache(str(CACHE / "sampling"), 4, "flashinfer", "stale"),
         *(EditFile(edit) for edit in edits),
-        RestartUnit(UNIT, True, 1.0),
+        RestartUnit(UNIT, True, 1.0, (str(CACHE),)),
     )
     return Plan(UNIT, "nvcc-too-old", steps, ROOT, (13, 9))
 
 
 def hooks(_plan: Plan | None = None, broken: bool = False) -> Hooks:
     """A watch for the ready line; the proof runs the new compiler, unless it is broken."""
-    expect = Expectation(ready=("ready to roll",), timeout=20.0, settle=0.1)
+    url = "http://127.0.0.1:8399/" if os.path.exists("/etc/demo-answers") else None
+    seconds = 4.0 if os.path.exists("/etc/demo-hurries") else 20.0
+    expect = Expectation(ready=("ready to roll",), timeout=seconds, settle=0.1, health_url=url, any_answer=True)
 
     def prove(_say: Callable[[str], None]) -> str | None:
         return "nvcc fatal" if broken else None
@@ -231,6 +236,8 @@ NOISE = (
     "/etc/.pwd.lock",
     "/etc/demo-new-fails",
     "/etc/demo-old-works",
+    "/etc/demo-answers",
+    "/etc/demo-hurries",
     "/etc/machine-id",
     "/etc/resolv.conf",
 )

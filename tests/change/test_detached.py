@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 
 import pytest
@@ -41,6 +42,13 @@ def test_followed_to_the_end(stage: Stage) -> None:
     assert (ended.name, ended.exit, ended.reason) == ("healthy", 0, "the ready line was logged"), ended
     assert "step running Unpacking demo-crt" in ended.said and "progress running ready to roll" in ended.said
     assert stage.state()["environment"] == ["CUDA_HOME=/usr/local/cuda-13.9", "VOICE=new"]
+    # The token stands in a file of the plan: nothing that others may read holds it, in words or encoded.
+    token = b64encode(b"TOKEN=secret").decode()
+    for word in ("secret", token):
+        assert word not in stage.sh("journalctl -b --no-pager -o verbose")
+        assert stage.sh(f"grep -rlF {word} /run /tmp /var/tmp 2>/dev/null || true") == ""
+    assert token in stage.sh("cat /var/lib/remedy/transactions/*/plan.json")
+    assert stage.sh("find /var/lib/remedy -perm /077") == ""
 
 
 def test_an_error_comes_through_with_its_code(stage: Stage) -> None:
@@ -111,6 +119,20 @@ def test_without_systemd_run_nothing_is_touched(stage: Stage) -> None:
     stage.sh("umount /usr/bin/systemd-run")
     assert ended.exit == 7 and "nothing was touched" in ended.reason, ended
     assert changed(old, stage.state()) == []
+
+
+def test_nobody_need_be_left_for_the_recovery(stage: Stage) -> None:
+    """The terminal, what started the unit and the unit's process die: the recovery finds its pipes closed."""
+    old = stage.state()
+    process = stage.begin("detached")
+    stage.wait_for(process, "starting with new")
+    stage.sh(
+        f"pkill -KILL -f '{TERMINAL}'; pkill -KILL -f '[s]ystemd-run'; pkill -KILL -f '[t]ests.change.scene worker'"
+    )
+    process.communicate()
+    end_of_unit(stage)
+    assert changed(old, stage.state(), but=(BUILT,)) == []
+    assert stage.play("recover").name == "nothing"
 
 
 def test_the_death_of_the_process_itself_is_recovered_at_once(stage: Stage) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from tests.change.compare import changed
-from tests.change.stage import Ended, Stage
+from tests.change.stage import PROGRAM, Ended, Stage
 from tests.lab.machine import Machine
 
 pytestmark = pytest.mark.machine
@@ -52,6 +53,26 @@ def test_etc_is_read_only(stage: Stage) -> None:
         refused(stage, stage.play("apply", "packages=no"), old, "read-only")
     finally:
         stage.sh("umount /etc")
+
+
+def test_etc_turns_read_only_while_the_service_starts(stage: Stage) -> None:
+    """What can't be put back is named, and comes back once /etc can be written again."""
+    stage.sh("sed -i 's/^mkdir/[ $VOICE = old ] || { sleep 2; exit 1; }\\n&/' /usr/local/bin/demo")
+    old = working(stage)
+    stage.sh("mount --bind /etc /etc")
+    try:
+        process = stage.begin("apply", "packages=no")
+        stage.wait_for(process, "starting with new")
+        stage.sh("mount -o remount,ro,bind /etc")
+        ended = stage.finish(process)
+        assert (ended.name, ended.exit) == ("rollback-incomplete", 6), ended
+        for path in (FRAGMENT, "/etc/default/demo", f"{FRAGMENT}.d/50-remedy.conf"):
+            assert any(path in line and "Read-only" in line and "remedy recover" in line for line in ended.left), ended
+    finally:
+        stage.sh("umount -l /etc")
+    ended = stage.play("recover")
+    assert (ended.name, ended.exit, ended.left) == ("rolled-back", 0, ()), ended
+    assert changed(old, stage.state(), but=(BUILT,)) == []
 
 
 def test_the_disk_of_the_ledger_is_full(stage: Stage) -> None:
@@ -163,6 +184,58 @@ def test_the_journal_during_the_watch(stage: Stage, command: str) -> None:
     ended = stage.finish(process)
     stage.sh("journalctl --flush")
     assert (ended.name, ended.reason) == ("healthy", "the ready line was logged"), ended
+
+
+JOURNALD = "systemd-journald.socket systemd-journald-dev-log.socket systemd-journald-audit.socket"
+
+
+@pytest.fixture
+def no_journal(stage: Stage) -> Iterator[Stage]:
+    """journald away, and its sockets with it."""
+    stage.sh("touch /etc/demo-old-works; systemctl start demo demo-child")
+    stage.sh(f"systemctl mask --runtime {JOURNALD} systemd-journald.service")
+    stage.sh(f"systemctl stop {JOURNALD} systemd-journald.service")
+    yield stage
+    stage.sh(f"systemctl unmask --runtime {JOURNALD} systemd-journald.service; systemctl start {JOURNALD}")
+    stage.sh("systemctl start systemd-journald; rm -f /etc/demo-answers /etc/demo-hurries")
+
+
+def test_without_a_journal_the_answer_decides(no_journal: Stage) -> None:
+    no_journal.sh("touch /etc/demo-answers")
+    ended = no_journal.play("apply")
+    assert (ended.name, ended.reason) == ("healthy", "http://127.0.0.1:8399/ answers"), ended
+
+
+def test_without_a_journal_and_an_answer_the_reason_is_told(no_journal: Stage) -> None:
+    no_journal.sh("touch /etc/demo-hurries")
+    ended = no_journal.play("apply", "packages=no")
+    assert "a ready line could not have been seen: systemd-journald does not run" in ended.reason, ended
+    # The old service can't be seen to be ready either; it runs, and that was its state.
+    assert (ended.name, ended.exit, ended.left) == ("rolled-back", 5, ()), ended
+
+
+def test_a_ready_line_that_journald_drops_is_not_needed(stage: Stage) -> None:
+    """systemd.exec(5), LogRateLimitBurst=; journald lets some more through the more space its disk has."""
+    stage.sh(f"sed -i 's/^ExecStart/LogRateLimitIntervalSec=1h\\nLogRateLimitBurst=1\\n&/' {FRAGMENT}")
+    stage.sh("sed -i 's/^echo \"ready/seq 30\\n&/' /usr/local/bin/demo; touch /etc/demo-answers")
+    stage.sh("systemctl daemon-reload")
+    ended = stage.play("apply", "packages=no")
+    assert (ended.name, ended.reason) == ("healthy", "http://127.0.0.1:8399/ answers"), ended
+    stage.sh("systemctl stop demo; rm /etc/demo-answers")
+
+
+@pytest.mark.parametrize("days", [-400, 400])
+def test_the_clock_jumps_during_the_watch(stage: Stage, days: int) -> None:
+    """The wall clock is another one from a second after the process began: no deadline counts by it."""
+    stage.sh("gcc -shared -fPIC -O1 -o /var/tmp/clock.so /srv/remedy/tests/change/clock.c -ldl")
+    stage.sh("sed -i 's/^echo \"ready/[ $VOICE = old ] || sleep 2\\n&/' /usr/local/bin/demo")
+    working(stage)
+    process = stage.machine.start(
+        ["env", "LD_PRELOAD=/var/tmp/clock.so", f"CLOCK_DAYS={days}", *PROGRAM, "apply", "packages=no"]
+    )
+    ended = stage.finish(process)
+    assert (ended.name, ended.reason) == ("healthy", "the ready line was logged"), ended
+    assert stage.play("rollback").exit == 0
 
 
 def test_a_start_that_is_under_way_is_replaced(stage: Stage) -> None:

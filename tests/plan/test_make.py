@@ -27,6 +27,7 @@ from tests.plan.cases import (
 NEW = kit("/usr/local/cuda-13.0", (13, 0))
 HOME_130 = ("CUDA_HOME", "/usr/local/cuda-13.0")
 CACHE = "/root/.cache/flashinfer/0.6.8.post1/120f"
+FOLDERS = (f"{CACHE}/cached_ops",)
 
 
 def wanted(plan: Plan) -> dict[str, str | None]:
@@ -49,7 +50,7 @@ def test_the_story() -> None:
         "LD_LIBRARY_PATH": "/usr/local/cuda-13.0/lib64:/opt/lib",
         "FLASHINFER_CUDA_ARCH_LIST": "12.0f",
     }
-    assert plan.steps[-1] == RestartUnit("sglang-k26.service", daemon_reload=True, expected=630.0)
+    assert plan.steps[-1] == RestartUnit("sglang-k26.service", daemon_reload=True, expected=630.0, modules=FOLDERS)
     assert any(rejected.candidate == OLD.root and "12.9" in rejected.why for rejected in plan.rejected)
 
 
@@ -182,7 +183,7 @@ def test_stale_entries_alone() -> None:
     )
     plan = make(Scene(unit, replace(machine(OLD, NEW), caches=(cache,)), "jit-cache-stale").inputs())
     assert [type(step) for step in plan.steps] == [MoveCache, RestartUnit]
-    assert plan.steps[-1] == RestartUnit("sglang-k26.service", daemon_reload=False, expected=630.0)
+    assert plan.steps[-1] == RestartUnit("sglang-k26.service", daemon_reload=False, expected=630.0, modules=FOLDERS)
     assert plan.toolkit is None and plan.wanted == ()
 
 
@@ -195,7 +196,7 @@ def test_completing_a_toolkit_leaves_the_unit_alone() -> None:
     )
     plan = make(Scene(unit, machine(bare), "cuda-headers-missing").inputs())
     assert [type(step) for step in plan.steps] == [InstallPackages, RestartUnit]
-    assert plan.steps[-1] == RestartUnit("sglang-k26.service", daemon_reload=False, expected=630.0)
+    assert plan.steps[-1] == RestartUnit("sglang-k26.service", daemon_reload=False, expected=630.0, modules=FOLDERS)
 
 
 def test_links_of_others_are_kept() -> None:
