@@ -246,7 +246,7 @@ def history(
       remedy history
       remedy history 20261202T043851Z-sglang-k26
     """
-    from remedy.cli.transactions import history as command
+    from remedy.cli.history import history as command
 
     return command(transaction, json=json)
 

@@ -6,10 +6,14 @@ misspelt option, a missing value) is left to ``app``, which does the same, or sa
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from remedy.hints import Final
+from remedy.hints import Final, Literal
 from remedy.value import dataclass, field
+
+#: The least and the most operands for each word of ``Form.takes``.
+_OPERANDS: Final = {"none": (0, 0), "maybe": (0, 1), "one": (1, 1), "many": (1, sys.maxsize)}
 
 
 def _systemd(text: str) -> int | None:
@@ -20,14 +24,14 @@ def _systemd(text: str) -> int | None:
 class Form:
     """A command's function (``module:name``) and its options, by the names of the function's parameters.
 
-    ``values`` reads each option that takes a word; None where the word is not a plain one. ``many`` is for commands
-    that take a list of operands.
+    ``values`` reads each option that takes a word; None where the word is not a plain one. ``takes`` is what operands
+    there are: ``maybe`` is one or none, and ``many`` one or more, handed over as a list.
     """
 
     function: str
     flags: tuple[str, ...] = ()
     values: Mapping[str, Callable[[str], object]] = field(default_factory=dict)
-    many: bool = False
+    takes: Literal["none", "maybe", "one", "many"] = "one"
 
     def read(self, words: Sequence[str]) -> tuple[list[str], dict[str, object]] | None:
         """The operands and the options in a command line; None where it is none of the plain ones."""
@@ -49,16 +53,19 @@ class Form:
                     return None
             else:
                 return None
-        return (operands, options) if len(operands) == 1 or (operands and self.many) else None
+        least, most = _OPERANDS[self.takes]
+        return (operands, options) if least <= len(operands) <= most else None
 
 
 FORMS: Final[Mapping[str, Form]] = {
     "diagnose": Form("remedy.cli.diagnose:diagnose", ("json", "user"), {"root": str, "snapshot": str, "gpu_arch": str}),
     "check": Form("remedy.cli.diagnose:check", ("user",), {"gpu_arch": str}),
     "show": Form(
-        "remedy.cli.show:show", ("json", "show_secrets", "user"), {"root": str, "systemd": _systemd}, many=True
+        "remedy.cli.show:show", ("json", "show_secrets", "user"), {"root": str, "systemd": _systemd}, takes="many"
     ),
     "explain": Form("remedy.cli.explain:explain", ("json",), {"facts": str}),
+    "history": Form("remedy.cli.history:history", ("json",), takes="maybe"),
+    "toolkits": Form("remedy.cli.toolkits:toolkits", ("json",), takes="none"),
 }
 
 
@@ -77,5 +84,8 @@ def run(arguments: Sequence[str]) -> int | None:
 
     module, _, name = form.function.partition(":")
     operands, options = read
-    code: int = getattr(import_module(module), name)(operands if form.many else operands[0], **options)
+    given: Sequence[object] = [operands] if form.takes == "many" else operands
+    if form.takes == "maybe" and not operands:
+        given = [None]
+    code: int = getattr(import_module(module), name)(*given, **options)
     return code

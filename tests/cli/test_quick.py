@@ -30,6 +30,10 @@ PLAIN = (
     "show a --show-secrets --json --root {root} --systemd 252",
     "explain nvcc-too-old",
     "explain no-such-cause",
+    "history no-such-change",
+    "history --json no-such-change",
+    "toolkits",
+    "toolkits --json",
 )
 
 OTHER = (
@@ -48,6 +52,9 @@ OTHER = (
     "show",
     "show a --systemd new",
     "show a --systemd 7",
+    "history a b",
+    "history --jso",
+    "toolkits a",
     "fix a",
     "nothing a",
 )
@@ -90,8 +97,9 @@ def test_the_options_are_such_as_typer_has(name: str) -> None:
     form = quick.FORMS[name]
     command: Any = get_command(app.app)
     typed = {parameter.name: parameter for parameter in command.commands[name].params}
-    operand = next(parameter for parameter in typed.values() if parameter.param_type_name == "argument")
-    assert (operand.nargs == -1) == form.many
+    operands = [parameter for parameter in typed.values() if parameter.param_type_name == "argument"]
+    kinds = {(1, True): "one", (1, False): "maybe", (-1, True): "many"}
+    assert [kinds[operand.nargs, operand.required] for operand in operands] == [form.takes] * (form.takes != "none")
     for key in (*form.flags, *form.values):
         assert typed[key].opts == [quick.spelled(key)]
         assert typed[key].is_flag == (key in form.flags)
