@@ -86,11 +86,14 @@ def _nearest(name: str, view: View) -> str:
     """The units of /etc whose names are nearest, for a typing mistake."""
     import difflib
 
+    # Compared without the suffix, which all have in common: with it, any short name looks like any other.
+    suffix = ".service"
     try:
-        names = [entry for entry in view.list("/etc/systemd/system") if entry.endswith(".service")]
+        listed = view.list("/etc/systemd/system")
     except OSError:
-        names = []
-    near = difflib.get_close_matches(name, names, n=3)
+        listed = ()
+    stems = [entry.removesuffix(suffix) for entry in listed if entry.endswith(suffix)]
+    near = [stem + suffix for stem in difflib.get_close_matches(name.removesuffix(suffix), stems, n=3)]
     return f"did you mean {' or '.join(near)}?" if near else "systemctl list-unit-files lists what is there"
 
 

@@ -92,7 +92,7 @@ def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool) -> i
         machine = this_machine(user=wishes.user)
         seen = look(unit, machine, gpu_arch=wishes.gpu_arch)
         plan = plan_for(seen, machine, wishes)
-        cause = seen.diagnosis.root.id
+        cause = plan.cause
         talk.plan(seen, plan)
         if not plan.steps and plan.impossible is None:
             return talk.result(Outcome("nothing-to-do", Exit.DONE, cause=cause))

@@ -61,4 +61,4 @@ def _tell_why(unit: str, verdict: Verdict, *, json: bool, user: bool) -> None:
         print(dumps({"event": "diagnosis", "causes": causes_json(diagnosis)}))
         return
     print(verdict_text(unit, diagnosis.root, width(sys.stdout)))
-    print(next_text(unit, diagnosis.root, width(sys.stdout)))
+    print(next_text(unit, diagnosis, width(sys.stdout)))

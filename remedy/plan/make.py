@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from remedy.causes.types import Diagnosis
 from remedy.plan import ahead
 from remedy.plan.draft import Draft
 from remedy.plan.inputs import Inputs
@@ -30,7 +31,7 @@ def make(inputs: Inputs) -> Plan:
     root = inputs.diagnosis.root
     nothing = Plan(inputs.service.name, root.id)
     if root.id == "healthy":
-        return nothing
+        return _ahead_of_its_next_start(inputs) or nothing
     if inputs.launch.container:
         return replace(nothing, impossible=_inside(inputs.launch.container))
     mend = mend_for(root.id) if root.mendable else None
@@ -43,6 +44,23 @@ def make(inputs: Inputs) -> Plan:
     if why:
         return replace(nothing, impossible=why, rejected=draft.rejected, refused=outlook.refused)
     return _plan(inputs, draft, outlook)
+
+
+def _ahead_of_its_next_start(inputs: Inputs) -> Plan | None:
+    """The plan against what a service that runs would meet once it has to build a kernel anew; None where nothing waits
+    for it, or nothing can be done about it: a service that runs is never touched without a gain.
+    """
+    doomed = {problem.cause for problem in present(inputs).fatal()}
+    waiting = next((one for one in inputs.diagnosis.findings[1:] if one.mendable and one.id in doomed), None)
+    if waiting is None:
+        return None
+    plan = make(replace(inputs, diagnosis=Diagnosis((replace(waiting, root=True),))))
+    if all(isinstance(step, RestartUnit) for step in plan.steps):
+        return None
+    first = (
+        f"{plan.unit} runs well now: this mends what its next start with a cold cache would meet, and restarts it once"
+    )
+    return replace(plan, warnings=(first, *plan.warnings))
 
 
 def _inside(container: str) -> str:

@@ -114,7 +114,7 @@ def explained_text(diagnosis: Diagnosis, columns: int = 80) -> str:
         title,
         log_text([one for one in root.evidence if one.kind == "log"], columns),
         "Known beside it\n" + rows(pairs, columns) if pairs else "",
-        others_text(diagnosis.findings[1:], columns) if diagnosis.findings[1:] else "",
+        others_text(diagnosis.findings[1:], columns, runs=root.id == "healthy") if diagnosis.findings[1:] else "",
     ]
     if root.id not in ("healthy", "unknown"):
         advice = wrap(plain(root.advice), 2, columns) + "\n" if root.advice else ""
@@ -130,11 +130,11 @@ def diagnosis_text(look: Look, columns: int = 80, *, next_step: bool = True) -> 
         parts.append(why_text(look, root, columns))
     others = look.diagnosis.findings[1:]
     if others:
-        parts.append(others_text(others, columns))
+        parts.append(others_text(others, columns, runs=root.id == "healthy"))
     if look.snapshot.missing and root.id != "healthy":
         parts.append(missing_text(look.snapshot.missing, columns))
     if next_step:
-        parts.append(next_text(look.service.name, root, columns))
+        parts.append(next_text(look.service.name, look.diagnosis, columns))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -234,10 +234,12 @@ def time_of(source: str) -> str:
         return source
 
 
-def others_text(findings: Sequence[Finding], columns: int) -> str:
-    """What else was found: symptoms of the root, and faults that would come next."""
+def others_text(findings: Sequence[Finding], columns: int, *, runs: bool = False) -> str:
+    """What else was found: symptoms of the root, and faults that would come next; behind a service that runs, only
+    the latter."""
     pairs = [(finding.id, plain(finding.summary)) for finding in findings]
-    return "Also seen (follows from it, or comes next)\n" + rows(pairs, columns)
+    title = "Waits for the next start with a cold cache" if runs else "Also seen (follows from it, or comes next)"
+    return f"{title}\n{rows(pairs, columns)}"
 
 
 def missing_text(missing: Sequence[Missing], columns: int) -> str:
@@ -245,10 +247,12 @@ def missing_text(missing: Sequence[Missing], columns: int) -> str:
     return "Not known\n" + rows([(fact.fact, plain(fact.why)) for fact in missing], columns)
 
 
-def next_text(unit: str, root: Finding, columns: int) -> str:
+def next_text(unit: str, diagnosis: Diagnosis, columns: int) -> str:
     """The one thing to do next."""
+    root = diagnosis.root
     if root.id == "healthy":
-        return ""
+        waits = any(finding.mendable for finding in diagnosis.findings[1:])
+        return f"Next\n  remedy fix {unit} --dry-run    shows what can be done before that" if waits else ""
     if root.mendable:
         return f"Next\n  remedy fix {unit} --dry-run    shows the mend, changes nothing\n  remedy fix {unit}"
     advice = plain(root.advice) or f"remedy explain {root.id}"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from remedy.causes.types import Diagnosis, Finding
 from remedy.facts.types import CacheEntry, JitCache, Missing, UnitState
 from remedy.plan.make import make
 from remedy.plan.types import EditFile, InstallPackages, MoveCache, Plan, RestartUnit
@@ -140,6 +141,33 @@ def test_ninja_of_the_venv_is_put_on_path() -> None:
 def test_nothing_to_do(cause: str) -> None:
     plan = make(Scene(cause=cause, mendable=False).inputs())
     assert plan.steps == () and plan.impossible is None
+
+
+OF_12_8 = interpreter("12.8", flashinfer_python="0.6.8.post1")
+WAITING = Finding("nvcc-too-old", False, "possible", True, "what waits", (), (), True, "do this")
+FINE = unit_text(
+    "Environment=CUDA_HOME=/usr/local/cuda-13.0", f"Environment=PATH=/usr/local/cuda-13.0/bin:{DEFAULT_PATH}"
+)
+
+
+@pytest.mark.parametrize(
+    ("scene", "steps"),
+    [
+        # A warm cache hides the compiler that could not build the same kernels again.
+        (Scene(cause="healthy", mendable=False), True),
+        # Only its log speaks of a fault: nothing that is here now would stop it.
+        (Scene(FINE, machine(NEW), "healthy", mendable=False), False),
+        # Nothing can be done: a service that runs is left alone.
+        (Scene(snapshot=machine(OLD, python=OF_12_8), cause="healthy", mendable=False, apt=nvidia("12-8")), False),
+    ],
+    ids=["doomed", "only-in-the-log", "no-toolkit"],
+)
+def test_what_waits_behind_a_service_that_runs(scene: Scene, steps: bool) -> None:
+    inputs = scene.inputs()
+    plan = make(replace(inputs, diagnosis=Diagnosis((*inputs.diagnosis.findings, WAITING))))
+    assert plan.impossible is None
+    assert (plan.cause, bool(plan.steps)) == (("nvcc-too-old", True) if steps else ("healthy", False))
+    assert any("runs well now" in warning for warning in plan.warnings) is steps
 
 
 def test_advice_is_no_change() -> None:
