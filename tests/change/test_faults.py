@@ -126,7 +126,7 @@ def test_the_unit_was_masked_meanwhile(stage: Stage) -> None:
         ended = stage.play("apply-masked")
         refused(stage, ended, old, "masked")
     finally:
-        stage.sh(f"rm {FRAGMENT}; systemctl daemon-reload")
+        stage.sh(f"rm {FRAGMENT}; systemctl daemon-reload; systemctl stop demo")
 
 
 def test_the_start_limit_was_hit(stage: Stage) -> None:
