@@ -1,6 +1,8 @@
 """This remedy once more, in a fresh interpreter that takes nothing from whoever starts it (python(1), ``-I``).
 
-``-I`` leaves out PYTHONPATH and the current folder, from where remedy may have been imported: its folder is named.
+``-I`` leaves out PYTHONPATH and the current folder, from where remedy may have been imported. So this file itself is
+what is run: it knows the folder. A program given as an argument would not do: systemd writes a transient unit's
+command down at a daemon-reload with escapes that it does not read back (seen in 252, for ``$`` and ``;``).
 """
 
 from __future__ import annotations
@@ -10,19 +12,23 @@ from pathlib import Path
 
 #: The folder that ``remedy`` is imported from.
 ROOT = str(Path(__file__).resolve().parents[2])
-# Only where it is not among the interpreter's own: nothing beside remedy goes before the standard library.
-_RUN = (
-    "import runpy, sys; root = sys.argv.pop(1); root in sys.path or sys.path.insert(0, root);"
-    " runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
-)
 
 
 def command(module: str, *words: str) -> list[str]:
     """The command that runs a module of remedy."""
-    return [sys.executable, "-I", "-c", _RUN, ROOT, module, *words]
+    return [sys.executable, "-I", str(Path(__file__).resolve()), module, *words]
 
 
 def line(words: list[str]) -> str:
     """A command as a unit's setting has it (systemd.service(5), "Command lines")."""
     quoted = ['"' + word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%") + '"' for word in words]
     return " ".join((quoted[0], *(word.replace("$", "$$") for word in quoted[1:])))
+
+
+if __name__ == "__main__":
+    # Only where it is not among the interpreter's own: nothing beside remedy goes before the standard library.
+    if ROOT not in sys.path:
+        sys.path.insert(0, ROOT)
+    import runpy
+
+    runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)

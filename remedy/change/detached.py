@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import select
+import shlex
 import subprocess
 import sys
 import time
@@ -35,9 +36,9 @@ _BACKLOG = 1 << 20
 #: Seconds that the unit waits for a reader of its last word, and that we wait for the unit to take a signal.
 _LAST_WORD, _SIGNAL = 60.0, 10.0
 #: systemd.kill(5), systemd.service(5): apt goes on where the main process dies, a stop waits for the way back, and what
-#: a killed main process left is recovered at once ("$$" is systemd's "$").
+#: a killed main process left is recovered at once.
 _PROPERTIES = ("KillMode=process", "TimeoutStopSec=1h", "OOMScoreAdjust=-500", "Description=Change of a CUDA toolchain")
-_RECOVERY = """ExecStopPost=/bin/sh -c 'test ! -e {mark} || exec "$$@" >&2' sh {command}"""
+_RECOVERY = "test ! -e {mark} || exec {command} >&2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +195,8 @@ def _after_death(job: Job, before: dict[str, str], reason: str) -> Outcome | Non
 
 
 def _spawn(name: str, worker: list[str], data: bytes) -> subprocess.Popen[bytes]:
-    recovery = _RECOVERY.format(mark=STATE_DIR / "unfinished", command=line(command("remedy", "recover")))
-    properties = (*_PROPERTIES, recovery)
+    recovery = _RECOVERY.format(mark=STATE_DIR / "unfinished", command=shlex.join(command("remedy", "recover")))
+    properties = (*_PROPERTIES, f"ExecStopPost={line(['/bin/sh', '-c', recovery])}")
     argv = ["systemd-run", "--quiet", "--wait", "--pipe", "--collect", f"--unit={name}"]
     argv += [f"--property={one}" for one in properties]
     stdin = os.memfd_create("request")

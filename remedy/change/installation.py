@@ -42,7 +42,9 @@ def _save(actions: tuple[apt.Action, ...], backups: Path) -> tuple[str, ...]:
         folder.mkdir(mode=0o700, exist_ok=True)
         if not any(folder.glob("*.deb")):
             apt.download(f"{action.name}={action.old_version}", folder)
-        saved += [str(path.relative_to(backups)) for path in folder.glob("*.deb")]
+        for path in folder.glob("*.deb"):
+            path.chmod(0o600)
+            saved.append(str(path.relative_to(backups)))
     return tuple(saved)
 
 

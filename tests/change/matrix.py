@@ -119,11 +119,12 @@ def main(command: str, *words: str) -> None:
 
 
 def late(options: Sequence[str], old: dict[str, Any]) -> int:
-    """The point just before the ledger says that the service is healthy: the whole change is done by then."""
+    """The point just before the ledger says that the restart is done, the last step: a call more or less in the
+    watch before it does not lead past the record that the service is healthy."""
     calls = calls_of("apply", *options)
     reset(old)
     ledger = [number for number, call in enumerate(calls, 1) if call == "write:ledger"]
-    return ledger[-2]
+    return ledger[-3]
 
 
 def run(old: dict[str, Any], kind: str, points: str, *options: str) -> None:

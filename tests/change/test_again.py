@@ -30,4 +30,4 @@ def test_it_is_found_without_the_caller_s_folder_and_variables(
 
 def test_nothing_in_a_unit_s_line_is_systemd_s() -> None:
     assert line(["/opt/50%/py", 'a"b', "\\$x"]) == '"/opt/50%%/py" "a\\"b" "\\\\$$x"'
-    assert f'"{ROOT}"' in line(command("remedy"))
+    assert f'"{ROOT}/remedy/change/again.py"' in line(command("remedy"))

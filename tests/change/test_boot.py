@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from remedy.change import boot
-from remedy.change.again import ROOT
 from remedy.change.ledger import Ledger
 from remedy.plan.types import Plan
 
@@ -35,7 +34,7 @@ def test_there_while_open_and_gone_after(etc: Path, tmp_path: Path, ledger: Ledg
     assert names(etc) == ["basic.target.wants", f"basic.target.wants/{boot.NAME}", boot.NAME]
     assert (etc / "basic.target.wants" / boot.NAME).resolve() == etc / boot.NAME
     begin = next(text for text in (etc / boot.NAME).read_text().splitlines() if text.startswith("ExecStart="))
-    assert begin.startswith('ExecStart="/usr/bin/env" "-I" ') and begin.endswith(f'"{ROOT}" "remedy" recover')
+    assert begin.startswith('ExecStart="/usr/bin/env" "-I" ') and begin.endswith('again.py" "remedy" recover')
     boot.prepare(tmp_path / "state", ledger, etc)
     boot.clear(tmp_path / "state")
     assert names(etc) == [] and not (tmp_path / "state/unfinished").exists()
