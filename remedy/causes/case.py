@@ -76,6 +76,10 @@ class Case:
         """Whether any of these was seen."""
         return any(signature in self.found for signature in signatures)
 
+    def ends_with(self, hits: tuple[Hit, ...]) -> bool:
+        """Whether one of these is the last word; what a person pasted below it may follow."""
+        return bool(hits) and self.last is not None and self.last.number - hits[-1].line.number <= _NEAR
+
     def foreseen(self, cause_id: str) -> tuple[LibraryProblem, ...]:
         """What jit/ foresees under this cause, fatal problems first."""
         found = [item for item in self.problems if item.problem.cause == cause_id]
@@ -91,6 +95,18 @@ class Case:
         if value is None and name == "CUDA_HOME":
             return self.facts.cuda_home
         return value
+
+
+#: Lines of one message stand this near to one another; of several ranks at once, so many times as far.
+_NEAR = 2
+_RANKS = 16
+
+
+def near(first: Hit, second: Hit) -> bool:
+    """Whether two lines belong to one message: next to one another, or in the words of one of several ranks."""
+    apart = abs(first.line.number - second.line.number)
+    same = first.line.writer != "" and first.line.writer == second.line.writer
+    return apart <= (_NEAR * _RANKS if same else _NEAR)
 
 
 def weigh(hits: Iterable[Hit]) -> Weight:

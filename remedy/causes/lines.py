@@ -7,17 +7,14 @@ the writer and the level are evidence of their own.
 
 from __future__ import annotations
 
-import functools
 import re
 
+from remedy.causes.pasted import plain
 from remedy.hints import Final, Literal
 from remedy.pattern import pattern
 from remedy.value import dataclass
 
 Level = Literal["", "debug", "info", "warning", "error"]
-
-#: A line longer than this is cut: no known message needs more, and a regex must not meet a megabyte.
-LONGEST: Final = 4000
 
 #: At most this many prefixes are peeled: docker + timestamp + journald + rank + process + logger, and some room.
 DEEPEST: Final = 10
@@ -52,6 +49,21 @@ _PREFIXES: Final = (
             r"(?P<writer>[\w@.:()/-]+)\[(?P<pid>\d+)\]: "
         ),
     ),
+    # journalctl -o short-full, with-unit ("Thu 2026-03-05 09:56:09 UTC host vllm[7]: "), short-unix, short-monotonic
+    (
+        "",
+        "]: ",
+        pattern(
+            r"\w{2,4}\.? (?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) [A-Z+-]\S{1,5} \S+ "
+            r"(?P<writer>[\w@.:()/-]+)\[(?P<pid>\d+)\]: "
+        ),
+    ),
+    (_DIGITS, "]: ", pattern(r"(?P<time>\d{10}\.\d{3,9}) \S+ (?P<writer>[\w@.:()/-]+)\[(?P<pid>\d+)\]: ")),
+    (
+        "[",
+        "]: ",
+        pattern(r"\[ {0,6}(?P<time>\d{1,9}\.\d{3,6})\] \S+ (?P<writer>[\w@.:()/-]+)\[(?P<pid>\d+)\]: "),
+    ),
     # container runtimes, Kubernetes, CI: a bare ISO time, with or without "stdout F "
     (
         _DIGITS,
@@ -61,13 +73,15 @@ _PREFIXES: Final = (
             r"(?: std(?:out|err) [FP])?(?:[ :,|-]+|$)"
         ),
     ),
+    # a time without a date
+    ("[" + _DIGITS, ":", pattern(r"\[?(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?)\]?(?: |$)")),
     # SGLang: "[2026-05-02 10:11:03 TP0] "
     (
         "[",
         "-",
         pattern(r"\[(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)(?P<writer>(?: [A-Z]{2,5}\d+)*)\] "),
     ),
-    # kernel and journalctl -o short-monotonic
+    # kernel
     ("[", ".", pattern(r"\[ {0,6}(?P<time>\d{1,9}\.\d{3,6})\] ")),
     # vLLM and Ray: "(EngineCore_DP0 pid=7) ", "(RayWorkerWrapper pid=7, ip=10.0.0.1) "
     (
@@ -85,8 +99,13 @@ _PREFIXES: Final = (
         ),
     ),
     ("DIWEC", "] ", pattern(r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) \[[\w./-]+:\d+\] ")),
-    # "[rank0]: ", "[rank0]:[W513 …] ", "rank0: "
+    # "[rank0]: ", "[rank0]:[W513 …] ", "rank0: "; torchrun's "[default0]:", mpirun's "[1,3]<stderr>:"
     ("[r", "rank", pattern(r"\[?rank(?P<rank>\d+)\]?: ?")),
+    ("[", "[default", pattern(r"\[default(?P<rank>\d+)\]: ?")),
+    ("[", "]<std", pattern(r"\[\d+,(?P<rank>\d+)\]<std(?:out|err)>: ?")),
+    # kubectl logs --prefix, GitHub Actions
+    ("[", "[pod/", pattern(r"\[pod/(?P<writer>\S{1,200})\] ")),
+    ("#", "##[", pattern(r"##\[\w{1,20}\]")),
     # glog and torch: "[W513 10:00:00.1 file.cpp:12] ", "E0305 09:56:09.123 7 file.cc:12] "
     (
         "[IWEF",
@@ -96,6 +115,20 @@ _PREFIXES: Final = (
     # "systemd[1]: ", "ollama[74021]: ", "kernel: "
     ("", "]: ", pattern(r"(?P<writer>[A-Za-z][\w@.()-]{0,40})\[(?P<pid>\d+)\]: ")),
     ("k", "kernel: ", pattern(r"kernel: ")),
+    # loguru: "ERROR    | app.server:start:42 - "; Rust's tracing: "ERROR shard-manager: launcher::main: "
+    (
+        "|TDISWEC",
+        " | ",
+        pattern(r"(?:\| )?(?P<level>TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL) {1,5}\| \S{1,100}:\d+ - "),
+    ),
+    (
+        "TDIWE",
+        ": ",
+        pattern(
+            r"(?P<level>TRACE|DEBUG|INFO|WARN|ERROR) (?:[a-z][\w-]{0,40}(?:\{[^{}]{0,100}\})?: ){0,3}[a-z]\w{1,60}"
+            r"(?:(?:::|_)\w+){1,5}: "
+        ),
+    ),
     # uvicorn's and Python logging's level words
     (
         "[DINWECF",
@@ -104,8 +137,9 @@ _PREFIXES: Final = (
     ),
     # "module.name - INFO - ", what Python's basicConfig and CI add after the time
     ("", " - ", pattern(r"[\w.-]{1,60} - (?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) - ")),
-    # lists and quotes that people paste into
-    (">│|*-", " ", pattern(r"(?:[>│|*] |- (?=[A-Z]))")),
+    # lists, quotes and numbered lines that people paste into, and srun's ranks
+    (">│|*-", "", pattern(r"(?:>(?![=>]) ?|[│|*] |- (?=[A-Z\[/]))")),
+    (_DIGITS, "", pattern(r"\d{1,6}(?:\t|: )")),
 )
 _GO_LEVEL: Final = r"\blevel=(\w+)"
 
@@ -146,21 +180,6 @@ def _prefix(text: str, start: int) -> re.Match[str] | None:
             if found is not None:
                 return found
     return None
-
-
-@functools.cache
-def _ansi() -> re.Pattern[str]:
-    return re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])|\x00")
-
-
-def plain(text: str) -> str:
-    """Without terminal control sequences and carriage-return progress (the last frame stays)."""
-    if "\x1b" in text or "\x00" in text:
-        text = _ansi().sub("", text)
-    text = text.rstrip("\r\n")
-    if "\r" in text:
-        text = text.rsplit("\r", 1)[1]
-    return text if len(text) <= LONGEST else text[:LONGEST]
 
 
 def normalise(raw: str, number: int) -> Line:

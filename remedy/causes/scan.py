@@ -13,9 +13,11 @@ import functools
 import re
 from collections.abc import Iterable, Sequence
 
+from remedy.causes.anchors import Anchors
 from remedy.causes.case import Hit
 from remedy.causes.entry import Signature
-from remedy.causes.lines import LONGEST, Line, normalise, plain
+from remedy.causes.lines import Line, normalise
+from remedy.causes.pasted import FOREIGN, LONGEST, in_english, messages, plain
 from remedy.causes.telling import TRACEBACK
 from remedy.hints import Final
 from remedy.value import dataclass, field
@@ -55,6 +57,7 @@ NOISE: Final = (
 )
 # DeepGEMM ends this warning without a line end: the next message stands behind it.
 _UNENDED: Final = "for the best DeepGEMM performance"
+_FOREIGN: Final = frozenset(FOREIGN)
 # A program that has come up says one of these; a fatal line may still follow.
 READY: Final = (
     "The server is fired up and ready to roll",
@@ -127,12 +130,13 @@ class Scanner:
         self._by_anchor: dict[str, list[Signature]] = {}
         for signature in dict.fromkeys(signatures):
             self._by_anchor.setdefault(signature.anchor, []).append(signature)
-        self._words = (*self._by_anchor, *_ERROR_WORDS, *READY, *DIED)
-        # A shape has no digits and no ids, so one that may stand for a word with either can't be called empty.
-        words = "\n".join(self._words).encode()
-        shapes = _ids().sub(b"", words.translate(None, _DIGITS))
-        pairs = zip(words.split(b"\n"), shapes.split(b"\n"), strict=True)
-        self._undecided = tuple(dict.fromkeys([shape for word, shape in pairs if shape != word]))
+        words = (*self._by_anchor, *_ERROR_WORDS, *READY, *DIED, *FOREIGN)
+        self._anchors = Anchors(words)
+        # A shape has no digits and no ids, so one that may stand for a word with either can't be called empty; nor
+        # one of JSON's escapes, which are digits for the most part.
+        shapes = {word: _ids().sub(b"", word.encode().translate(None, _DIGITS)) for word in words}
+        bare = (shape for word, shape in shapes.items() if shape != word.encode())
+        self._undecided = tuple(dict.fromkeys((*bare, b"\\u")))
         self._empty: set[bytes] = set()
         self._often: dict[bytes, int] = {}
         self._latest: dict[bytes, tuple[int, str]] = {}
@@ -209,22 +213,27 @@ class Scanner:
             self._empty = {shape}
 
     def _look(self, raw: str) -> bool:
-        """Look at a line in full. False where it holds none of the words that matter.
+        """Look at a line in full. False where it holds none of the words that matter."""
+        return sum(self._message(text) for text in messages(plain(raw))) > 0
 
-        A message that a terminal or mailer wrapped is tried together with the line after it.
-        """
-        text = plain(raw) if "\x1b" in raw or "\r" in raw else raw[:LONGEST]
-        words = [word for word in self._words if word in text]
+    def _message(self, text: str) -> bool:
+        """A message that a terminal or mailer wrapped is tried together with the line after it."""
+        words = self._anchors.within(text)
+        foreign = [word for word in words if word in _FOREIGN]
+        if foreign:
+            text = in_english(text, foreign)
+            words = self._anchors.within(text)
         if not words and not self._pending:
             return False
         line = normalise(text.rpartition(_UNENDED)[2] if _UNENDED in text else text, self._result.lines)
+        said = line.text.strip()
         for earlier, missed in self._pending:
-            self._try(missed, earlier, f"{earlier.text.rstrip()} {line.text.lstrip()}")
+            self._try(missed, earlier, f"{earlier.text.strip()} {said}")
         self._pending = []
-        if not words or any(noise in line.text for noise in NOISE):
+        if not words or any(noise in said for noise in NOISE):
             return bool(words)
         candidates = [signature for word in words for signature in self._by_anchor.get(word, ())]
-        missed = [signature for signature in candidates if not self._try((signature,), line, line.text)]
+        missed = [signature for signature in candidates if not self._try((signature,), line, said)]
         if missed:
             self._pending = [(line, missed)]
         self._note(line)

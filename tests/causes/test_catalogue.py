@@ -100,7 +100,7 @@ def test_patterns_cost_little_on_hostile_lines(cause: Cause) -> None:
     """No pattern may take more than linear time: a log is anybody's text."""
     import time
 
-    from remedy.causes.lines import LONGEST
+    from remedy.causes.pasted import LONGEST
 
     for signature in cause.signatures:
         if not signature.pattern:

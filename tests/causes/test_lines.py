@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from remedy.causes.lines import LONGEST, normalise, plain
+from remedy.causes.lines import normalise
+from remedy.causes.pasted import LONGEST, plain
 
 MESSAGE = "RuntimeError: Could not find nvcc"
 

@@ -170,8 +170,7 @@ def _download(case: Case) -> Claim | None:
     if said:
         return claim_from(said)
     begun = case.hits(_FETCHING, _DOWNLOADING)
-    at_end = begun and case.last is not None and case.last.number - begun[-1].line.number <= 1
-    return claim_from(begun[-1:], certainty="likely", weight=Weight.NOTED) if at_end else None
+    return claim_from(begun[-1:], certainty="likely", weight=Weight.NOTED) if case.ends_with(begun) else None
 
 
 CAUSES: Final = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from remedy.causes import rules
-from remedy.causes.case import Case, Hit, claim_from
+from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.catalogue.rights import behind, denied_path
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
@@ -66,9 +66,7 @@ _TRITON_CACHE: Final = Signature("triton", r"\.triton/cache|triton/runtime/cache
 def _stale(case: Case) -> Claim | None:
     said = case.hits(*_STALE)
     modules = case.hits(*CACHED_MODULE)
-    missing = tuple(
-        hit for hit in case.hits(SHARED_OBJECT) if any(abs(hit.line.number - m.line.number) <= 2 for m in modules)
-    )
+    missing = tuple(hit for hit in case.hits(SHARED_OBJECT) if any(near(hit, module) for module in modules))
     if said or missing:
         return claim_from(said + missing)
     inside, told = case.hits(*_IN_CACHE), case.hits(_CORRUPTED, *_OUTDATED)

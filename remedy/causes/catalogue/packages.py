@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from remedy.causes import rules
-from remedy.causes.case import Case, Hit, claim_from
+from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
 from remedy.causes.shared import CACHED_MODULE, SHARED_OBJECT, UNDEFINED_SYMBOL
 from remedy.causes.types import Evidence
@@ -39,10 +39,6 @@ _LOAD: Final = (
 )
 
 
-# A loader's error and the module that it is about stand next to one another.
-_NEAR: Final = 2
-
-
 def _shared_library(case: Case) -> Claim | None:
     missing = tuple(
         hit
@@ -59,7 +55,7 @@ def _shared_library(case: Case) -> Claim | None:
 
 def _wanted_by_cache(case: Case, hit: Hit) -> bool:
     """Whether it is a module of a JIT cache that wants the library: then the module is the wrong one."""
-    return any(abs(hit.line.number - module.line.number) <= _NEAR for module in case.hits(*CACHED_MODULE))
+    return any(near(hit, module) for module in case.hits(*CACHED_MODULE))
 
 
 def _majors(case: Case, hits: tuple[Hit, ...]) -> tuple[Evidence, ...]:
@@ -230,6 +226,9 @@ _INNER: Final = r"common_ops|vllm\._|sgl_kernel\.|_moe_C|flash_attn_2_cuda|vllm_
 
 def _package_missing(case: Case) -> Claim | None:
     hits = tuple(hit for hit in case.hits(*_MISSING) if not re.search(_INNER, hit.line.text))
+    if hits and all(hit.line.quiet for hit in hits):
+        # Logged as a warning it is an optional package, which nothing misses.
+        return claim_from(hits, certainty="possible", weight=Weight.ASIDE)
     return claim_from(hits)
 
 

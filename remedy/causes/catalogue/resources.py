@@ -144,8 +144,7 @@ def _nccl(case: Case) -> Claim | None:
         return claim_from(hits)
     # A hang in NCCL's set-up writes nothing more: its lines are the last ones.
     quiet = case.hits(_NCCL_LAST, _NCCL_INFO)
-    at_end = quiet and case.last is not None and case.last.number - quiet[-1].line.number <= 1
-    if at_end and not case.errors:
+    if case.ends_with(quiet) and not case.errors:
         return claim_from(quiet[-2:], certainty="likely", weight=Weight.NOTED)
     return None
 
