@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from remedy.causes import catalogue, claims, harvest
 from remedy.causes.case import Case, by_signatures
+from remedy.causes.ends import HEAD, TAIL, ends
 from remedy.causes.entry import Cause, Claim, Weight
 from remedy.causes.scan import Scan, Scanner
 from remedy.causes.telling import says_only_that
@@ -37,8 +38,18 @@ def explain(lines: Iterable[str], facts: PartialFacts | None = None) -> Diagnosi
 
 
 def explain_blocks(blocks: Iterable[bytes], facts: PartialFacts | None = None) -> Diagnosis:
-    """``explain`` for a log in blocks of bytes, cut anywhere: for logs of gigabytes."""
-    return judge(_case_of(scanner().scan_blocks(blocks), facts))
+    """``explain`` for a log in blocks of bytes, cut anywhere: for logs of gigabytes, of which both ends are read."""
+    scan = scanner().scan_blocks(ends(blocks))
+    return replace(judge(_case_of(scan, facts)), unread=_unread(scan))
+
+
+def _unread(scan: Scan) -> str:
+    parts = []
+    if scan.unread:
+        parts.append(f"{scan.unread / (1 << 20):.0f} MiB between its first {HEAD >> 20} and last {TAIL >> 20} MiB")
+    if scan.passed_over:
+        parts.append(f"{scan.passed_over} lines among very many that look like errors")
+    return f"of the log, {' and '.join(parts)} were not read" if parts else ""
 
 
 def diagnose(

@@ -30,6 +30,12 @@ _LEVELS: Final[dict[str, Level]] = {
 # pattern, compiled when a line first passes both tests: all together take a twentieth of a diagnosis to compile.
 # Named groups feed the Line. Anchored at the start, no nested repetition.
 _PREFIXES: Final = (
+    # loguru: "ERROR    | app.server:start:42 - "
+    (
+        "|TDISWEC",
+        " | ",
+        pattern(r"(?:\| )?(?P<level>TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL) {1,5}\| \S{1,100}:\d+ - "),
+    ),
     # docker compose, "vllm-1  | "; gcc's source excerpts ("   41 | #error") begin with a digit
     ("", "| ", pattern(r"(?P<container>[A-Za-z][\w.-]{0,60})\s{0,40}\| ")),
     # journald: short ("Mar 05 09:56:09 host vllm[7]: ", month names in any language), short-iso, short-precise
@@ -115,12 +121,7 @@ _PREFIXES: Final = (
     # "systemd[1]: ", "ollama[74021]: ", "kernel: "
     ("", "]: ", pattern(r"(?P<writer>[A-Za-z][\w@.()-]{0,40})\[(?P<pid>\d+)\]: ")),
     ("k", "kernel: ", pattern(r"kernel: ")),
-    # loguru: "ERROR    | app.server:start:42 - "; Rust's tracing: "ERROR shard-manager: launcher::main: "
-    (
-        "|TDISWEC",
-        " | ",
-        pattern(r"(?:\| )?(?P<level>TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL) {1,5}\| \S{1,100}:\d+ - "),
-    ),
+    # Rust's tracing: "ERROR shard-manager: launcher::main: "
     (
         "TDIWE",
         ": ",

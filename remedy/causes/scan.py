@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from collections.abc import Iterable, Sequence
 
 from remedy.causes.anchors import Anchors
 from remedy.causes.case import Hit
+from remedy.causes.ends import Gap
 from remedy.causes.entry import Signature
 from remedy.causes.lines import Line, normalise
 from remedy.causes.pasted import FOREIGN, LONGEST, in_english, messages, plain
@@ -32,6 +34,11 @@ MOST_BYTES: Final = 1 << 16
 MOST_SHAPES: Final = 100_000
 #: A line of a telling shape is looked at this often; after that only its last occurrence is.
 OFTEN: Final = 16
+#: Lines of new shapes that are looked at in full in a log given in blocks: at its beginning, for each further block,
+#: and always the last ones. A log in which every line looks like an error, and like no other, must end as well.
+LOOKS_FIRST: Final = 6000
+LOOKS_PER_BLOCK: Final = 300
+LOOKS_LAST: Final = 4000
 
 _DIGITS: Final = b"0123456789"
 # What error lines of any program hold; for ``unknown``, which shows the earliest one.
@@ -44,6 +51,8 @@ _NO_ERROR: Final = (
 )
 # Lines that name a fault of the toolchain without being one; whole threads were misled by each.
 NOISE: Final = (
+    # torch's sockets try IPv6 first
+    "client socket cannot be initialized to connect to",
     "libnccl-net.so: cannot open shared object",
     "Unable to load cudart",
     "Failed to JIT torch c dlpack extension",
@@ -86,6 +95,9 @@ class Scan:
     found: dict[Signature, list[Hit]] = field(default_factory=dict)
     errors: list[Line] = field(default_factory=list)
     lines: int = 0
+    #: Bytes left out between both ends, and lines of the rest that were passed over.
+    unread: int = 0
+    passed_over: int = 0
     last: Line | None = None
     ready: Line | None = None
     died: Line | None = None
@@ -142,6 +154,7 @@ class Scanner:
         self._latest: dict[bytes, tuple[int, str]] = {}
         self._pending: list[tuple[Line, Sequence[Signature]]] = []
         self._result = Scan()
+        self._looks = sys.maxsize
         self._in_traceback = False
 
     def scan(self, lines: Iterable[str]) -> Scan:
@@ -153,28 +166,48 @@ class Scanner:
             self._line(seen.encode("utf-8", "replace").translate(None, _DIGITS), raw)
         return self._finish(raw)
 
-    def scan_blocks(self, blocks: Iterable[bytes]) -> Scan:
-        """A text in blocks of bytes, cut anywhere: several times as fast as ``scan`` for large logs."""
+    def scan_blocks(self, blocks: Iterable[bytes | Gap]) -> Scan:
+        """A text in blocks of bytes, cut anywhere: several times as fast as ``scan`` for large logs, and with a limit
+        to the lines that are looked at in full."""
         rest = b""
         last = ""
+        self._looks = LOOKS_FIRST
+        held = b""
         for block in blocks:
-            whole, newline, tail = (rest + block).rpartition(b"\n")
-            if newline:
-                last = self._block(whole) or last
-            rest = tail if len(tail) <= 2 * MOST_BYTES else tail[:MOST_BYTES] + tail[-MOST_BYTES:]
-        if rest:
-            last = self._block(rest) or last
+            if isinstance(block, Gap):
+                # The line that the gap begins in is cut, and is counted where it ends.
+                last, _ = self._whole_lines(rest + held, last)
+                rest = held = b""
+                self._result.unread += block.size
+                self._result.lines += block.lines
+                continue
+            last, rest = self._whole_lines(rest + held, last)
+            held = block
+            self._looks += LOOKS_PER_BLOCK
+        final = rest + held
+        if final:
+            last = self._block(final.removesuffix(b"\n"), final=True) or last
         return self._finish(last)
 
-    def _block(self, block: bytes) -> str:
+    def _whole_lines(self, text: bytes, last: str) -> tuple[str, bytes]:
+        """Scan the lines that have an end. Returns the last line so far, and what is left of the text."""
+        whole, newline, tail = text.rpartition(b"\n")
+        if newline:
+            last = self._block(whole) or last
+        return last, tail if len(tail) <= 2 * MOST_BYTES else tail[:MOST_BYTES] + tail[-MOST_BYTES:]
+
+    def _block(self, block: bytes, *, final: bool = False) -> str:
         """Whole lines. Returns the last one."""
         shapes = block.translate(None, _DIGITS).split(b"\n")
         if not self._pending and self._empty.issuperset(shapes):
             self._result.lines += len(shapes)
             return block[block.rfind(b"\n") + 1 :].decode("utf-8", "replace")
         raw = b""
-        for raw, shape in zip(block.split(b"\n"), shapes, strict=True):
+        always = len(shapes) - LOOKS_LAST if final else len(shapes)
+        for number, (raw, shape) in enumerate(zip(block.split(b"\n"), shapes, strict=True)):
             self._result.lines += 1
+            if number == always or (final and always < 0):
+                self._looks = sys.maxsize
             if self._pending or shape not in self._empty:
                 self._line(shape, raw.decode("utf-8", "replace"))
         return raw.decode("utf-8", "replace")
@@ -192,7 +225,12 @@ class Scanner:
         return self._result
 
     def _line(self, shape: bytes, raw: str) -> None:
+        if self._looks <= 0:
+            self._pending = []
+            self._result.passed_over += shape not in self._empty
+            return
         if self._pending:
+            self._looks -= 1
             self._look(raw)
             return
         if shape in self._empty:
@@ -201,6 +239,7 @@ class Scanner:
         if shape in self._empty:
             return
         times = self._often.get(shape, 0)
+        self._looks -= times < OFTEN
         if times >= OFTEN:
             self._latest[shape] = (self._result.lines, raw)
         elif self._look(raw):

@@ -40,12 +40,14 @@ class Diagnosis:
     """All findings of one case, root first; never empty (``healthy`` or ``unknown`` where nothing else)."""
 
     findings: tuple[Finding, ...]
+    #: What of the log was not read, in a sentence; empty where all of it was.
+    unread: str = ""
 
     def rewritten(self, rewrite: Callable[[str], str]) -> Diagnosis:
         """The same findings with every text passed through ``rewrite``: log lines and summaries hold what others wrote,
         secrets among it, and are not shown before ``remedy.show.secrets.redact`` has seen them.
         """
-        return Diagnosis(tuple(_rewritten(finding, rewrite) for finding in self.findings))
+        return replace(self, findings=tuple(_rewritten(finding, rewrite) for finding in self.findings))
 
     @property
     def root(self) -> Finding:

@@ -25,6 +25,8 @@ def explain(cause: str, *, facts: str | None, json: bool) -> int:
     known = _known(facts)
     blocks = iter(lambda: sys.stdin.buffer.read(1 << 20), b"")
     diagnosis = explain_blocks(blocks, known).rewritten(redact)
+    if diagnosis.unread:
+        print(f"remedy: {diagnosis.unread}", file=sys.stderr)
     if json:
         from json import dumps
 

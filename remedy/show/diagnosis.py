@@ -101,7 +101,7 @@ def explained_json(diagnosis: Diagnosis, facts: PartialFacts) -> dict[str, Any]:
         "state": {},
         "causes": causes_json(diagnosis),
         "libraries": [],
-        "missing_facts": [],
+        "missing_facts": [{"fact": "log", "why": diagnosis.unread}] if diagnosis.unread else [],
     }
 
 
