@@ -6,6 +6,7 @@ share them, are compared with all the letter triples of the text at once; only w
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -13,6 +14,8 @@ from remedy.hints import Final
 
 #: Texts longer than this have so many triples that testing each literal is cheaper.
 _LONG: Final = 700
+#: So many texts are tested in the time that finding the triples takes.
+_FEW: Final = 500
 
 
 def _triples(text: str) -> Iterator[str]:
@@ -24,20 +27,24 @@ class Anchors:
 
     def __init__(self, words: Iterable[str]) -> None:
         self._words = tuple(dict.fromkeys(words))
+        self._asked = 0
+
+    @functools.cached_property
+    def _of(self) -> dict[str, list[str]]:
+        """The literals by their rarest triple; the empty key has those that are too short for one."""
         common = Counter(triple for word in self._words for triple in set(_triples(word)))
-        self._short = tuple(word for word in self._words if len(word) < 3)
-        self._of: dict[str, list[str]] = {}
+        found: dict[str, list[str]] = {}
         for word in self._words:
-            if len(word) >= 3:
-                # Of equally rare ones that with the fewest small letters: prose is made of those.
-                rarest = min(_triples(word), key=lambda triple: (sum(map(str.islower, triple)), common[triple]))
-                self._of.setdefault(rarest, []).append(word)
-        self._triples = frozenset(self._of)
+            # Of equally rare ones that with the fewest small letters: prose is made of those.
+            rarest = min(_triples(word), key=lambda triple: (sum(map(str.islower, triple)), common[triple]), default="")
+            found.setdefault(rarest, []).append(word)
+        return found
 
     def within(self, text: str) -> list[str]:
         """Those that the text holds, in no order."""
-        if len(text) > _LONG:
+        self._asked += 1
+        if self._asked < _FEW or len(text) > _LONG:
             return [word for word in self._words if word in text]
-        near = self._triples & {text[at : at + 3] for at in range(len(text) - 2)}
+        near = self._of.keys() & {text[at : at + 3] for at in range(len(text) - 2)}
         found = [word for triple in near for word in self._of[triple] if word in text]
-        return found + [word for word in self._short if word in text]
+        return found + [word for word in self._of.get("", ()) if word in text]
