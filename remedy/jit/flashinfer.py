@@ -159,8 +159,17 @@ def _requires(case: Case) -> Requirement:
         host_compiler=True,
         python_headers=not at_least(version, "0.4.0"),
         reason=reason,
-        optional=frozenset({"cublas", "nvrtc"}) - components,
+        optional=_for_quantised(case.context) - components,
     )
+
+
+def _for_quantised(context: Context) -> frozenset[str]:
+    """What a command line makes likely: gemm/core.py links cuBLAS, fp8_blockscale.py and fused_moe.py NVRTC.
+
+    No other module does, and cuBLAS is by far the largest package of a toolkit.
+    """
+    named = any(servers.asks_for(context, word) for word in ("fp8", "moe"))
+    return frozenset({"cublas", "nvrtc"}) if named else frozenset()
 
 
 def _minimum(case: Case, capability: Capability) -> tuple[Version | None, str]:

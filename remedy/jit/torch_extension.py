@@ -10,8 +10,6 @@ from remedy.jit import caches, devices, judge, lookup, servers, tables, torch_ar
 from remedy.jit.types import Context, Problem, Requirement, Resolution
 from remedy.jit.versions import at_least, cuda, dotted
 
-_HEADERS: Final = frozenset({"cccl", "cublas", "cusparse", "cusolver"})
-
 
 def build_root(context: Context) -> str:
     """TORCH_EXTENSIONS_DIR as it stands, else a folder named after Python's and torch's versions below the cache."""
@@ -82,7 +80,7 @@ class TorchExtension:
         needs = Requirement(
             nvcc_below=base.nvcc_below,
             torch_major=base.torch_major,
-            optional=base.optional | _HEADERS,
+            optional=base.optional,
         )
         one = judge.build(f"torch {version}", found, base, context, fatal=False, link_folders=("lib64",))
         mismatch = tuple(judge.nvcc_matches_torch(one))

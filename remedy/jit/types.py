@@ -36,8 +36,8 @@ class Requirement:
     will ask nvcc for (``120f``), ``components`` those of Toolkit.components that its builds need,
     ``torch_major`` the CUDA major that must match (None: any), ``reason`` says in one clause where the minimum
     comes from ("SM 12.x requires CUDA >= 12.9"). ``optional`` are components that only some of the library's
-    modules need: worth installing beside the others, never a reason to reject a toolkit. ``gcc_minimum`` is the
-    lowest gcc major that its sources compile with (0: any).
+    modules need, and this service probably: installed beside the others, never a reason to reject a toolkit.
+    ``gcc_minimum`` is the lowest gcc major that its sources compile with (0: any).
     """
 
     nvcc_minimum: Version | None = None

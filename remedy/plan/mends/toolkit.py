@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from remedy.causes.entry import MendKind
 from remedy.facts.types import Snapshot, Toolkit
 from remedy.jit import arch_list
 from remedy.jit.requirements import joined
+from remedy.jit.types import Requirement
 from remedy.plan.alternatives import keep_links
 from remedy.plan.draft import Draft
 from remedy.plan.environment import Move, move_to, toolkit_values
@@ -18,6 +20,10 @@ from remedy.value import replace
 
 # Programs of a toolkit that libraries look for by themselves.
 _PROGRAMS: Final = {"nvcc": "bin/nvcc", "ptxas": "bin/ptxas", "cuobjdump": "bin/cuobjdump", "cicc": "nvvm/bin/cicc"}
+
+# What a compiler ("cublas_v2.h: No such file") or a linker ("cannot find -lnvrtc") names, and the component it is of.
+_HEADER: Final = r"\b(cublas|cusparse|cusolver|curand|nvrtc)\w*\.h\b"
+_LIBRARY: Final = r"-l(cublas|cusparse|cusolver|curand|nvrtc)"
 
 # What these causes ask for can't be told without the GPU.
 _ABOUT_GPUS: Final = ("nvcc-too-old", "nvcc-too-new")
@@ -35,7 +41,7 @@ def use_one_toolkit(task: Task) -> Draft:
         return draft.give_up(
             "which GPU is here is not known, so neither is the CUDA it needs: --gpu-arch 12.0 tells it"
         )
-    choice = choose(inputs, joined(task.now.resolutions))
+    choice = choose(inputs, _with_named(joined(task.now.resolutions), task.says()))
     draft = replace(draft, rejected=(*draft.rejected, *choice.rejected)).warn(*choice.warnings)
     if choice.kit is None:
         return draft.give_up(_nothing_fits(choice))
@@ -50,6 +56,12 @@ def use_one_toolkit(task: Task) -> Draft:
     if used and all(move.is_chosen(root) for root in used):
         return draft
     return draft.want(toolkit_values(task.env, move)).want(_arch_list(task, move))
+
+
+def _with_named(requirement: Requirement, said: str) -> Requirement:
+    """The requirement with what a failed build named: only some modules of a library need it, and this one did."""
+    named = frozenset(found for pattern in (_HEADER, _LIBRARY) for found in re.findall(pattern, said))
+    return replace(requirement, components=requirement.components | named, optional=requirement.optional - named)
 
 
 def _nobody_asks(snapshot: Snapshot) -> str:
