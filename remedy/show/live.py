@@ -184,8 +184,8 @@ class Live:
         # In a terminal a step stands there once it is done, in a pipe from its beginning on.
         # Of a restart the verdict has told.
         if event.state == "failed" or event.kind != "step" or (head is not None and not head.headed):
-            took = f"   {duration(self._clock() - head.since)}" if head is not None and event.kind == "step" else ""
-            self._write(event_text(event) + took)
+            took = self._clock() - head.since if head is not None and event.kind == "step" else 0.0
+            self._write(event_text(event) + (f"   {duration(took)}" if took >= 1 else ""))
 
     def _progress(self, progress: Progress) -> None:
         if self._running is None:
