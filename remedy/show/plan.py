@@ -146,9 +146,10 @@ def _install_text(number: str, step: InstallPackages, columns: int) -> str:
     changes = step.changes
     count = f"{len(changes)} package{'s' if len(changes) != 1 else ''}"
     disk = sum(change.installed for change in changes)
-    heading = wrap(
-        f"{number}Install {count} with apt: {size(step.download)} to download, {size(disk)} on disk", 0, columns, 3
-    )
+    # Installed-Size is not mandatory in a package index: a sum without it would be too small.
+    whole = all(change.installed for change in changes)
+    on_disk = f", {size(disk)} on disk" if whole else ""
+    heading = wrap(f"{number}Install {count} with apt: {size(step.download)} to download{on_disk}", 0, columns, 3)
     names = max((len(change.name) for change in changes), default=0)
     versions = max((len(_version(change)) for change in changes), default=0)
     table = [

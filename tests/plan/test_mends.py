@@ -283,6 +283,24 @@ def test_triton_s_ptxas() -> None:
     assert dict(make(scene.inputs()).wanted) == {"TRITON_PTXAS_PATH": "/usr/local/cuda-12.9/bin/ptxas"}
 
 
+@pytest.mark.parametrize(
+    ("triton", "capability", "variable"),
+    [
+        ("3.3.1", (12, 1), None),
+        ("3.6.0", (12, 1), "TRITON_PTXAS_BLACKWELL_PATH"),
+        ("3.6.0", (9, 0), "TRITON_PTXAS_PATH"),
+    ],
+)
+def test_only_a_variable_that_triton_reads_is_set(
+    triton: str, capability: tuple[int, int], variable: str | None
+) -> None:
+    """Triton 3.3 asks for a name with a hyphen on Blackwell."""
+    snapshot = machine(NEW, capability=capability, python=interpreter("13.0", triton=triton))
+    made = make(Scene(unit_text(), snapshot, "ptxas-too-old").inputs())
+    assert dict(made.wanted) == ({variable: "/usr/local/cuda-13.0/bin/ptxas"} if variable else {})
+    assert ("upgrade Triton" in (made.impossible or "")) is (variable is None)
+
+
 def test_an_override_that_hides_a_good_ptxas_goes() -> None:
     python = interpreter("13.0", triton="3.7.1")
     scene = Scene(

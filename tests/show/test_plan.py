@@ -69,6 +69,12 @@ def test_everything_is_in_the_preview() -> None:
     assert "hf_secret" not in text and "\x1b" not in text
 
 
+def test_a_package_without_an_installed_size_leaves_the_figure_out() -> None:
+    step = InstallPackages(("a=1",), (PackageChange("a", "1", None, 1_000, 0),), "/c")
+    text = plan_text(Plan("a.service", "nvcc-too-old", (step,)), hide)
+    assert "1. Install 1 package with apt: 1.0 kB to download\n" in text and "on disk" not in text
+
+
 def test_it_fits_eighty_columns() -> None:
     assert all(len(line) <= 80 for line in plan_text(PLAN, hide).splitlines())
 

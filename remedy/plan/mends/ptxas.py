@@ -7,15 +7,12 @@ from typing import Final
 from remedy.causes.entry import MendKind
 from remedy.jit import tables
 from remedy.jit.requirements import joined
-from remedy.jit.versions import at_least
+from remedy.jit.triton import variable
 from remedy.plan.draft import Draft
 from remedy.plan.mends.toolkit import with_toolkit
 from remedy.plan.task import Mend, Task
 from remedy.plan.toolkit import choose
 from remedy.value import replace
-
-_PLAIN: Final = "TRITON_PTXAS_PATH"
-_BLACKWELL: Final = "TRITON_PTXAS_BLACKWELL_PATH"
 
 
 def name_a_ptxas(task: Task) -> Draft:
@@ -26,18 +23,20 @@ def name_a_ptxas(task: Task) -> Draft:
         return task.draft.give_up("which Triton or which GPU is here is not known, so neither is the ptxas it needs")
     newest = capabilities[-1]
     bundled = tables.triton_ptxas(version, newest)
-    variable = _BLACKWELL if bundled and bundled[1] else _PLAIN
-    if bundled and variable in task.env and tables.knows(bundled[0], _target(newest)):
-        return task.draft.want({variable: None})
-    if variable == _PLAIN and newest[0] >= 10 and at_least(version, "3.6"):
-        variable = _BLACKWELL
+    name = variable(version, newest)
+    if name is None:
+        return task.draft.give_up(
+            f"Triton {version} reads no variable that replaces its ptxas for this GPU: upgrade Triton to 3.6 or later"
+        )
+    if bundled and name in task.env and tables.knows(bundled[0], _target(newest)):
+        return task.draft.want({name: None})
     choice = choose(task.inputs, joined(task.now.resolutions))
     if choice.kit is None:
         return task.draft.give_up("no toolkit fits whose ptxas could be named to Triton")
     draft = with_toolkit(replace(task.draft, rejected=(*task.draft.rejected, *choice.rejected)), choice.kit)
     if choice.step:
         draft = draft.install(choice.step)
-    return draft.want({variable: f"{choice.kit.root}/bin/ptxas"})
+    return draft.want({name: f"{choice.kit.root}/bin/ptxas"})
 
 
 def _target(capability: tuple[int, int]) -> str:
