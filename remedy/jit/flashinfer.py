@@ -164,12 +164,12 @@ def _requires(case: Case) -> Requirement:
 
 
 def _for_quantised(context: Context) -> frozenset[str]:
-    """What a command line makes likely: gemm/core.py links cuBLAS, fp8_blockscale.py and fused_moe.py NVRTC.
-
-    No other module does, and cuBLAS is by far the largest package of a toolkit.
+    """What modules may need that few models use: fp8_blockscale.py and fused_moe.py link NVRTC, which is small, and
+    gemm/core.py cuBLAS, by far the largest package of a toolkit: it comes where the service speaks for it.
     """
-    named = any(servers.asks_for(context, word) for word in ("fp8", "moe"))
-    return frozenset({"cublas", "nvrtc"}) if named else frozenset()
+    words = ("fp8", "moe")
+    named = any(servers.asks_for(context, word) or servers.model_says(context, word) for word in words)
+    return frozenset({"cublas", "nvrtc"} if named else {"nvrtc"})
 
 
 def _minimum(case: Case, capability: Capability) -> tuple[Version | None, str]:

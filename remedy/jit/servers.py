@@ -40,6 +40,18 @@ def asks_for(context: Context, word: str) -> bool:
     return any(word in part.lower() for part in context.argv)
 
 
+def model_says(context: Context, word: str) -> bool:
+    """Whether the configuration of the model that is served names something; False where it is in no local folder."""
+    folder = option(context, "--model-path") or option(context, "--model") or ""
+    if not folder.startswith("/"):
+        return False
+    try:
+        text = context.view.read(posixpath.join(folder, "config.json"))
+    except OSError:
+        return False
+    return word.encode() in text.lower()
+
+
 def option(context: Context, name: str) -> str | None:
     """The value of a command line option, ``--name value`` or ``--name=value``; the last one counts."""
     found = None

@@ -85,6 +85,7 @@ def test_a_dependency_that_is_no_package_of_its_own_is_not_asked_for() -> None:
         "cuda-nvcc-13-0",
         "cuda-cudart-dev-13-0",
         "libcurand-dev-13-0",
+        "cuda-nvrtc-dev-13-0",
     ]
 
 
@@ -92,9 +93,11 @@ def test_a_dependency_that_is_no_package_of_its_own_is_not_asked_for() -> None:
     ("arguments", "brought"),
     [
         ("", set()),
-        (" --quantization fp8", {"libcublas-dev-13-0", "cuda-nvrtc-dev-13-0"}),
-        (" --model-path /m/Qwen3-MoE", {"libcublas-dev-13-0", "cuda-nvrtc-dev-13-0"}),
-        (" --quantization modelopt_fp4", {"libcublas-dev-13-0", "cuda-nvrtc-dev-13-0"}),
+        (" --quantization fp8", {"libcublas-dev-13-0"}),
+        (" --model-path /m/Qwen3-MoE", {"libcublas-dev-13-0"}),
+        (" --model-path /m/plain", set()),
+        (" --model-path /m/mixed", {"libcublas-dev-13-0"}),
+        (" --quantization modelopt_fp4", {"libcublas-dev-13-0"}),
     ],
 )
 def test_the_largest_packages_come_only_where_the_command_line_speaks_for_them(
@@ -102,10 +105,14 @@ def test_the_largest_packages_come_only_where_the_command_line_speaks_for_them(
 ) -> None:
     python = interpreter("13.0", flashinfer_python="0.6.8.post1", torch="2.11.0", sglang="0.5.11")
     text = unit_text().replace(" --port", f"{arguments} --port")
-    scene = Scene(text, machine(OLD, python=python), "nvcc-too-old", apt=nvidia("13-0"))
+    files = {
+        "/m/plain/config.json": '{"architectures": ["LlamaForCausalLM"]}',
+        "/m/mixed/config.json": '{"model_type": "kimi_k2", "moe_intermediate_size": 2048}',
+    }
+    scene = Scene(text, machine(OLD, python=python), "nvcc-too-old", apt=nvidia("13-0"), files=files)
     steps = [step for step in make(scene.inputs()).steps if isinstance(step, InstallPackages)]
     names = {name.partition("=")[0] for step in steps for name in step.requested}
-    needed = {"cuda-nvcc", "cuda-cudart-dev", "cuda-driver-dev", "cuda-cccl", "libcurand-dev"}
+    needed = {"cuda-nvcc", "cuda-cudart-dev", "cuda-driver-dev", "cuda-cccl", "libcurand-dev", "cuda-nvrtc-dev"}
     assert names == {f"{stem}-13-0" for stem in needed} | brought
 
 
@@ -115,12 +122,11 @@ def test_the_largest_packages_come_only_where_the_command_line_speaks_for_them(
         ("cuda-headers-missing", "fatal error: cublas_v2.h: No such file or directory", "libcublas-dev-13-0"),
         ("cuda-headers-missing", "fatal error: cusparse.h: No such file or directory", "libcusparse-dev-13-0"),
         ("cuda-headers-missing", "fatal error: cusolverDn.h: No such file", "libcusolver-dev-13-0"),
-        ("cuda-library-not-linkable", "/usr/bin/ld: cannot find -lnvrtc: No such file", "cuda-nvrtc-dev-13-0"),
         ("cuda-library-not-linkable", "/usr/bin/ld: cannot find -lcublasLt", "libcublas-dev-13-0"),
     ],
 )
 def test_what_a_failed_build_names_is_installed(cause: str, says: str, package: str) -> None:
-    here = kit("/usr/local/cuda-13.0", (13, 0), components=WHOLE - {"cublas", "cusparse", "cusolver", "nvrtc"})
+    here = kit("/usr/local/cuda-13.0", (13, 0), components=WHOLE - {"cublas", "cusparse", "cusolver"})
     scene = Scene(
         unit_text("Environment=CUDA_HOME=/usr/local/cuda-13.0"), machine(here), cause, apt=nvidia("13-0"), says=says
     )
