@@ -77,7 +77,10 @@ def test_a_killed_remedy_leaves_the_old_state(broken: Machine) -> None:
         assert process.poll() is None, process.communicate()
     broken.exec("pkill -KILL -f 'remedy.worker|remedy fix'", check=False)
     process.wait()
-    done = broken.exec("remedy recover", check=False)
+    # The change's own unit recovers as well; whoever has the lock does it.
+    deadline = time.monotonic() + 60
+    while (done := broken.exec("remedy recover", check=False)).returncode == 7 and time.monotonic() < deadline:
+        time.sleep(0.2)
     assert done.returncode == 0, done.stdout + done.stderr
     nothing_left(broken)
 
@@ -112,7 +115,7 @@ def test_the_start_after_a_fix_is_a_warm_start(broken: Machine) -> None:
     steps = [step["kind"] for step in told[0]["steps"]]
     assert steps == ["move-cache", "move-cache", "edit-file", "restart-unit"]
     prewarm = [one["text"] for one in told if one.get("phase") == "prewarm"]
-    assert "page: kernels 3/3" in prewarm and prewarm[-1] == "built"
+    assert "page: kernels 1/3" in prewarm and prewarm[-1] == "built"
     built = [text for text in prewarm if re.fullmatch(r"\w+: built in [\d.]+ s", text)]
     assert [text.startswith(("page", "sgl_kernel_jit_add_constant")) for text in built] == [True, True], prewarm
     (kernel,) = broken.exec("ls -d /var/lib/llm/.cache/tvm-ffi/*").stdout.split()
