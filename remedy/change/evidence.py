@@ -41,6 +41,17 @@ def keep(folder: Path, plan: Plan, hooks: Hooks, verdict: Verdict) -> Diagnosis 
     return diagnosis
 
 
+def why(verdict: Verdict, diagnosis: Diagnosis | None) -> str:
+    """Why a start failed: what ended the watch, and the cause behind it, or the line that comes nearest to one."""
+    if diagnosis is None or diagnosis.root.id == "healthy":
+        return verdict.reason
+    root = diagnosis.root
+    if root.id != "unknown":
+        return f"{verdict.reason}; {root.summary} ({root.id})"
+    said = next((one.text.strip() for one in root.evidence if one.kind == "log"), "")
+    return verdict.reason if not said or said in verdict.reason else f"{verdict.reason}; {said}"
+
+
 def _journal(verdict: Verdict) -> str:
     """Every line of the failed invocation, the manager's words on it with them (systemd.journal-fields(7))."""
     if not verdict.invocation:

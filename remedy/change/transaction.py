@@ -128,7 +128,7 @@ class _Change:
                 self._ledger.append(Phase("failed-start", verdict.reason))
             diagnosis = evidence.keep(self._ledger.folder, self._plan, self._hooks, verdict)
             cause = diagnosis.root.id if diagnosis else None
-            return self._back("rolled-back", Exit.ROLLED_BACK, verdict.reason, verdict, cause)
+            return self._back("rolled-back", Exit.ROLLED_BACK, evidence.why(verdict, diagnosis), verdict, cause)
         return self._keep(verdict)
 
     def _forward(self) -> Verdict | None:
