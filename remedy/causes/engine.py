@@ -20,6 +20,7 @@ from remedy.value import replace
 
 Found = tuple[Cause, Claim]
 
+_CERTAINTIES: Final = ("confirmed", "likely", "possible")
 #: Roots that say little of why the service fails: an earlier invocation may say more.
 _LATE: Final = ("start-limit-hit", "port-in-use", "unknown")
 #: What is said of a unit that did not fail, by its ActiveState=.
@@ -151,13 +152,13 @@ def _without_root(case: Case, found: list[Found]) -> Diagnosis:
 
 
 def _claims(case: Case) -> list[Found]:
-    """Every claim, the one that explains most first: by weight, what log and facts both say, then causal rank."""
+    """Every claim, the one that explains most first: by weight, certainty, then causal rank."""
     found: list[Found] = []
     for cause in catalogue.causes():
         claim = claims.combined(case, cause, cause.judge(case) if cause.judge else by_signatures(case, cause))
         if claim is not None:
             found.append((cause, _filled(case, cause, _aside(case, cause, claim))))
-    return sorted(found, key=lambda item: (-item[1].weight, item[1].certainty != "confirmed", item[0].rank))
+    return sorted(found, key=lambda item: (-item[1].weight, _CERTAINTIES.index(item[1].certainty), item[0].rank))
 
 
 def _aside(case: Case, cause: Cause, claim: Claim) -> Claim:

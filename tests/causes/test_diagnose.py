@@ -200,6 +200,16 @@ def test_a_literal_variable_in_the_unit_is_named_with_its_line() -> None:
     assert "cuda-home-invalid" in [finding.id for finding in found.findings]
 
 
+def test_a_path_that_means_little_comes_behind_a_compiler_that_is_known_to_be_too_old() -> None:
+    fault = Fault("home-specifier", "PATH=%h/bin: %h is the manager's home", Place("/etc/u.service", 9))
+    service = Service("x.service", "loaded", environment={}, faults=(fault,))
+    found = diagnose((), UnitState(active_state="inactive"), TOO_OLD, service=service)
+    assert [(one.id, one.certainty) for one in found.findings] == [
+        ("nvcc-too-old", "likely"),
+        ("unit-environment", "possible"),
+    ]
+
+
 def test_driver_parts_that_differ() -> None:
     root = diagnose(
         journal("RuntimeError: No CUDA GPUs are available"),
