@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import posixpath
 import re
 import select
 import signal
@@ -25,6 +26,8 @@ from remedy.value import dataclass
 LOCK_TIMEOUT = 600.0
 _DPKG_LOCKS = ("/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/lock")
 _QUICK = 120.0
+#: Errors of apt that are shown: more are of one kind.
+_FEW = 3
 _PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
 #: Every voice that could ask something: debconf(7), apt-listchanges(1), apt-listbugs(1), needrestart(1), ucf(1).
 _SILENCE = {
@@ -146,7 +149,17 @@ def _errors(result: Result) -> str:
     output = result.text + "\n" + result.stderr.decode(errors="replace")
     lines = [line[3:] for line in output.splitlines() if line.startswith("E: ")]
     unmet = [line.strip() for line in output.splitlines() if re.match(r"\s+\S+ : ", line)]
-    return "; ".join(unmet + lines) or result.why or "unknown error"
+    return "; ".join(brief(unmet + lines)) or result.why or "unknown error"
+
+
+def brief(errors: list[str]) -> list[str]:
+    """apt's errors in a few words: one that is gone is named for all that can't be fetched."""
+    fetched = [error.split(None, 4) for error in errors if error.startswith("Failed to fetch ")]
+    if fetched:
+        address, reason = fetched[0][3], " ".join(fetched[0][4:]) or "no reason given"
+        others = f", nor {len(fetched) - 1} more" if len(fetched) > 1 else ""
+        return [f"{posixpath.basename(address)} can't be fetched{others}: {reason}"]
+    return errors[:_FEW] + ([f"and {len(errors) - _FEW} more"] if len(errors) > _FEW else [])
 
 
 def apt_get(arguments: list[str], log: Path, report: Progress, interrupts: Interrupts | None = None) -> None:
@@ -247,7 +260,9 @@ def _last_error(log: Path) -> str:
     lines = log.read_text(errors="replace").rsplit("\n$ ", 1)[-1].splitlines()
     errors = [line[3:] for line in lines if line.startswith("E: ")]
     dpkg = [line for line in lines if line.startswith(("dpkg: error", "dpkg-deb: error")) or "No space left" in line]
-    return "; ".join((dpkg[:2] + errors)[:3]) or next((line for line in reversed(lines) if line.strip()), "no output")
+    return "; ".join((dpkg[:2] + brief(errors))[:3]) or next(
+        (line for line in reversed(lines) if line.strip()), "no output"
+    )
 
 
 def download(package: str, folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from remedy.change.alternatives import parse as parse_alternatives
-from remedy.change.apt import Action, parse_simulation, parse_status
+from remedy.change.apt import Action, brief, parse_simulation, parse_status
 from remedy.change.packages import Undo, differences, parse, undo
 from remedy.change.types import Alternative, Package, PackagesBefore
 
@@ -198,3 +198,26 @@ def test_alternatives() -> None:
         Alternative("awk", "manual", "/usr/bin/mawk"),
         Alternative("cuda", "auto", "/usr/local/cuda-13.2"),
     )
+
+
+GONE = "Failed to fetch http://repo.example/x/cuda-{}-13-0_13.0.88-1_amd64.deb  404  Not Found [IP: 192.0.2.1 80]"
+
+
+@pytest.mark.parametrize(
+    ("errors", "told"),
+    [
+        ([], []),
+        (["Unable to locate package a"], ["Unable to locate package a"]),
+        ([f"no {name}" for name in "abcde"], ["no a", "no b", "no c", "and 2 more"]),
+        (
+            [GONE.format("nvcc"), GONE.format("crt"), "Unable to fetch some archives, maybe run apt-get update"],
+            ["cuda-nvcc-13-0_13.0.88-1_amd64.deb can't be fetched, nor 1 more: 404  Not Found [IP: 192.0.2.1 80]"],
+        ),
+        (
+            ["Failed to fetch file:/srv/repo/a.deb  File not found"],
+            ["a.deb can't be fetched: File not found"],
+        ),
+    ],
+)
+def test_a_repository_that_is_gone_is_told_once(errors: list[str], told: list[str]) -> None:
+    assert brief(errors) == told
