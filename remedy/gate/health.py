@@ -64,6 +64,7 @@ class Health:
         elif self._models:
             self.probe.ask(self._models, key=self._expect.api_key)
         elif self._generate:
+            self.last = f"a request for one token to {self._generate} has had no answer"
             self.probe.ask(self._generate, self._body, timeout=left, key=self._expect.api_key)
 
     def take(self, now: float, *, blind: bool) -> tuple[Answer | None, str | None]:

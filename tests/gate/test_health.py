@@ -36,7 +36,7 @@ def server(health: int, generate: int) -> Iterator[str]:
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
+        threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
 
@@ -69,6 +69,19 @@ def test_what_an_answer_means(statuses: tuple[int, int], done: bool, broken: str
             why = answered(health)
         assert health.done is done and health.due == due
         assert (broken in why) if broken and why else why is broken
+        health.probe.close()
+
+
+def test_a_token_that_is_still_awaited_is_told() -> None:
+    with server(200, 200) as base:
+        health = Health(Expectation(health_url=f"{base}/health", generate_url=f"{base}/generate", generate_body="{}"))
+        answered(health)
+        assert health.last == f"{base}/health answered 200"
+        health.ask(5.0)
+        assert health.last == f"a request for one token to {base}/generate has had no answer"
+        assert select.select([health.probe], [], [], 5.0)[0]
+        health.take(100.0, blind=False)
+        assert health.last == f"{base}/generate answered 200"
         health.probe.close()
 
 
@@ -117,7 +130,7 @@ def guarded(key: str, model: str) -> Iterator[tuple[str, list[dict[str, object]]
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
+        threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}", asked
         running.shutdown()
 
