@@ -58,7 +58,7 @@ def test_an_error_comes_through_with_its_code(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("number", ["KILL", "HUP"])
-@pytest.mark.parametrize("moment", ["Unpacking demo-crt", "starting with new"])
+@pytest.mark.parametrize("moment", ["Unpacking demo-crt", "progress running"])
 def test_a_terminal_that_goes_away_changes_nothing(stage: Stage, number: str, moment: str) -> None:
     process = stage.begin("detached")
     stage.wait_for(process, moment)
@@ -75,7 +75,7 @@ def test_a_terminal_that_goes_away_changes_nothing(stage: Stage, number: str, mo
 def test_ctrl_c_asks(stage: Stage, choice: str, name: str, code: int) -> None:
     old = stage.state()
     process = stage.begin("detached", f"choice={choice}")
-    stage.wait_for(process, "starting with new")
+    stage.wait_for(process, "progress running")
     stage.sh(f"pkill -INT -f '{TERMINAL}'")
     ended = stage.finish(process)
     assert (ended.name, ended.exit) == (name, code), ended
@@ -125,7 +125,7 @@ def test_nobody_need_be_left_for_the_recovery(stage: Stage) -> None:
     """The terminal, what started the unit and the unit's process die: the recovery finds its pipes closed."""
     old = stage.state()
     process = stage.begin("detached")
-    stage.wait_for(process, "starting with new")
+    stage.wait_for(process, "progress running")
     stage.sh(
         f"pkill -KILL -f '{TERMINAL}'; pkill -KILL -f '[s]ystemd-run'; pkill -KILL -f '[t]ests.change.scene worker'"
     )

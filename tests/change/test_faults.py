@@ -62,7 +62,7 @@ def test_etc_turns_read_only_while_the_service_starts(stage: Stage) -> None:
     stage.sh("mount --bind /etc /etc")
     try:
         process = stage.begin("apply", "packages=no")
-        stage.wait_for(process, "starting with new")
+        stage.wait_for(process, "progress running")
         stage.sh("mount -o remount,ro,bind /etc")
         ended = stage.finish(process)
         assert (ended.name, ended.exit) == ("rollback-incomplete", 6), ended
@@ -109,7 +109,7 @@ def test_the_message_bus_goes_during_the_watch(stage: Stage) -> None:
     stage.sh("sed -i 's/^echo \"ready/[ $VOICE = old ] || sleep 3\\n&/' /usr/local/bin/demo")
     old = working(stage)
     process = stage.begin("apply")
-    stage.wait_for(process, "starting with new")
+    stage.wait_for(process, "progress running")
     stage.sh("systemctl restart dbus.service")
     ended = stage.finish(process)
     if ended.name == "healthy":
@@ -179,7 +179,7 @@ def test_the_journal_during_the_watch(stage: Stage, command: str) -> None:
     stage.sh("sed -i 's/^echo \"ready/[ $VOICE = old ] || sleep 2\\n&/' /usr/local/bin/demo")
     working(stage)
     process = stage.begin("apply")
-    stage.wait_for(process, "starting with new")
+    stage.wait_for(process, "progress running")
     stage.sh(command)
     ended = stage.finish(process)
     stage.sh("journalctl --flush")
@@ -369,7 +369,7 @@ def test_someone_edits_the_unit_while_it_starts(stage: Stage) -> None:
     )
     old = working(stage)
     process = stage.begin("apply")
-    stage.wait_for(process, "starting with new")
+    stage.wait_for(process, "progress running")
     stage.sh(f"echo '# mine' >> {FRAGMENT}")
     ended = stage.finish(process)
     assert (ended.name, ended.exit) == ("rollback-incomplete", 6), ended
@@ -391,7 +391,7 @@ def test_an_orderly_reboot_in_the_middle(stage: Stage) -> None:
     )
     old = working(stage)
     process = stage.begin("detached")
-    stage.wait_for(process, "starting with new")
+    stage.wait_for(process, "progress running")
     stage.machine.reboot()
     new = stage.state()
     assert changed(old, new, but=(BUILT,)) == [], stage.machine.exec("journalctl -n 100 --no-pager").stdout

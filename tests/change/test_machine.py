@@ -130,7 +130,7 @@ def test_a_link_made_by_hand_is_put_back(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("moment", ["Unpacking demo-crt", "step begin move", "starting with new"])
+@pytest.mark.parametrize("moment", ["Unpacking demo-crt", "step begin move", "progress running"])
 def test_a_signal_leads_back(stage: Stage, number: signal.Signals, moment: str) -> None:
     old = working(stage)
     stage.machine.exec("sed -i 's/^echo \"ready/[ $VOICE = old ] || sleep 5\\n&/' /usr/local/bin/demo")
@@ -145,7 +145,7 @@ def test_a_signal_leads_back(stage: Stage, number: signal.Signals, moment: str) 
 
 @pytest.mark.parametrize(
     "moment",
-    ["Retrieving file 2", "Unpacking demo-crt", "Configuring demo-base", "step done write", "starting with new"],
+    ["Retrieving file 2", "Unpacking demo-crt", "Configuring demo-base", "step done write", "progress running"],
 )
 def test_killed_then_recovered_by_hand(stage: Stage, moment: str) -> None:
     old = working(stage)
@@ -161,7 +161,7 @@ def test_killed_then_recovered_by_hand(stage: Stage, moment: str) -> None:
     assert stage.play("recover").name == "nothing"
 
 
-@pytest.mark.parametrize("moment", ["Unpacking demo-crt", "Configuring demo-crt", "done write", "starting with new"])
+@pytest.mark.parametrize("moment", ["Unpacking demo-crt", "Configuring demo-crt", "done write", "progress running"])
 def test_power_cut_then_the_boot_recovers_by_itself(stage: Stage, moment: str) -> None:
     stage.sh("systemctl enable demo")
     old = working(stage)
