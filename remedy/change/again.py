@@ -10,13 +10,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-#: The folder that ``remedy`` is imported from.
-ROOT = str(Path(__file__).resolve().parents[2])
+#: This file, which is what runs, and the folder that ``remedy`` is imported from.
+RUNNER = str(Path(__file__).resolve())
+ROOT = str(Path(RUNNER).parents[2])
 
 
 def command(module: str, *words: str) -> list[str]:
     """The command that runs a module of remedy."""
-    return [sys.executable, "-I", str(Path(__file__).resolve()), module, *words]
+    return [sys.executable, "-I", RUNNER, module, *words]
 
 
 def line(words: list[str]) -> str:

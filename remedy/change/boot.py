@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from remedy.change.again import ROOT, command, line
+from remedy.change.again import ROOT, RUNNER, command, line
 from remedy.change.files import sync_folder, write_new
 from remedy.change.ledger import STATE_DIR, Ledger
 from remedy.facts.files import Files
@@ -92,7 +92,7 @@ def _to_place(etc: Path) -> tuple[Path, ...]:
     if any(os.path.lexists(folder / NAME) for folder in (etc, *_LIBRARIES)):
         return (link,)
     # A unit that would run, as root, what others can write is worse than none.
-    runs = (sys.executable, f"{ROOT}/remedy/__main__.py")
+    runs = (sys.executable, RUNNER, f"{ROOT}/remedy/__main__.py")
     return () if any(distrusted(Files(), path, os.geteuid()) for path in runs) else (link, unit)
 
 
