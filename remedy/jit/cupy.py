@@ -6,7 +6,7 @@ import posixpath
 
 from remedy.hints import Final
 from remedy.jit import lookup, pathfinder
-from remedy.jit.types import Context, Requirement, Resolution
+from remedy.jit.types import Context, Resolution
 
 
 class CuPy:
@@ -19,17 +19,14 @@ class CuPy:
     def resolve(self, version: str, context: Context) -> Resolution:
         """Where it would take headers from; nothing here is required of a toolkit."""
         found = pathfinder.root(context)
-        return Resolution(
-            library=self.name,
-            version=version,
-            toolkit=found.root,
-            found_by=found.by,
-            variable=found.variable,
-            nvcc=context.env.get("NVCC") or found.nvcc,
-            nvcc_version=lookup.version_of(context, found),
-            requires=Requirement(),
+        return pathfinder.resolution(
+            self.name,
+            version,
+            context,
+            found,
             cache=context.env.get("CUPY_CACHE_DIR") or posixpath.join(lookup.home(context), ".cupy/kernel_cache"),
             variables=("CUDA_PATH", "CUDA_HOME", "NVCC", "CUPY_CACHE_DIR"),
+            nvcc=context.env.get("NVCC") or found.nvcc,
         )
 
 

@@ -11,6 +11,7 @@ from remedy.jit.lookup import Found
 from remedy.jit.tables import Capability
 from remedy.jit.types import Context, Requirement, Resolution
 from remedy.jit.versions import at_least, dotted
+from remedy.value import replace
 from remedy.view import which
 
 _COMPONENTS: Final = frozenset({"nvcc", "cicc", "ptxas", "crt", "cudart-headers", "cccl"})
@@ -95,15 +96,10 @@ class DeepGemm:
             (*judge.problems(one), *caches.writable(context, one.who, folder, fatal=one.fatal)) if needs.targets else ()
         )
         unserved = [dotted(gpu) for gpu in devices.visible(context) if not served(name, version, (gpu,))]
-        return Resolution(
-            library=self.name,
-            version=version,
-            toolkit=found.root,
-            found_by=found.by,
-            variable=found.variable,
-            nvcc=found.nvcc,
-            nvcc_version=nvcc,
-            requires=needs,
+        answer = judge.resolution(
+            one,
+            self.name,
+            version,
             problems=problems,
             cache=folder,
             variables=(
@@ -114,7 +110,9 @@ class DeepGemm:
                 "DG_JIT_CACHE_DIR",
                 "DG_JIT_USE_NVRTC",
             ),
-            unknown=(f"it serves no GPU {', '.join(unserved)}: not used here",) if unserved else judge.unknowns(one),
+        )
+        return (
+            replace(answer, unknown=(f"it serves no GPU {', '.join(unserved)}: not used here",)) if unserved else answer
         )
 
 

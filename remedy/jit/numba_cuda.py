@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from remedy.hints import Final
-from remedy.jit import lookup, pathfinder
-from remedy.jit.types import Context, Requirement, Resolution
+from remedy.jit import pathfinder
+from remedy.jit.types import Context, Resolution
 
 
 class NumbaCuda:
@@ -16,15 +16,11 @@ class NumbaCuda:
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """Where it would take libNVVM and libdevice from; nothing here is required of a toolkit."""
-        found = pathfinder.root(context)
-        return Resolution(
-            library=self.name,
-            version=version,
-            toolkit=found.root,
-            found_by=found.by,
-            variable=found.variable,
-            nvcc_version=lookup.version_of(context, found),
-            requires=Requirement(),
+        return pathfinder.resolution(
+            self.name,
+            version,
+            context,
+            pathfinder.root(context),
             cache=context.env.get("NUMBA_CACHE_DIR"),
             variables=("CUDA_HOME", "CUDA_PATH", "NUMBA_CACHE_DIR", "NUMBA_CUDA_INCLUDE_PATH"),
         )

@@ -6,7 +6,7 @@ import posixpath
 
 from remedy.jit import lookup, servers
 from remedy.jit.lookup import Found
-from remedy.jit.types import Context
+from remedy.jit.types import Context, Requirement, Resolution
 from remedy.jit.versions import at_least
 
 
@@ -29,3 +29,28 @@ def root(context: Context) -> Found:
         if context.env.get(name):
             return lookup.at(context, context.env[name], name, name)
     return lookup.from_default(context) or lookup.NOTHING
+
+
+def resolution(
+    library: str,
+    version: str,
+    context: Context,
+    found: Found,
+    *,
+    cache: str | None,
+    variables: tuple[str, ...],
+    nvcc: str | None = None,
+) -> Resolution:
+    """The answer of a library whose compiler is in a wheel: what it found; of a toolkit it requires nothing."""
+    return Resolution(
+        library=library,
+        version=version,
+        toolkit=found.root,
+        found_by=found.by,
+        variable=found.variable,
+        nvcc=nvcc,
+        nvcc_version=lookup.version_of(context, found),
+        requires=Requirement(),
+        cache=cache,
+        variables=variables,
+    )

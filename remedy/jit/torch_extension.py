@@ -9,6 +9,7 @@ from remedy.hints import Final
 from remedy.jit import caches, devices, judge, lookup, servers, tables, torch_archs, tvm_ffi
 from remedy.jit.types import Context, Problem, Requirement, Resolution
 from remedy.jit.versions import at_least, cuda, dotted
+from remedy.value import replace
 
 
 def build_root(context: Context) -> str:
@@ -90,20 +91,15 @@ class TorchExtension:
             *_list_problems(version, context),
             *_lock_problems(version, context, folder),
         )
-        return Resolution(
-            library=self.name,
-            version=version,
-            toolkit=found.root,
-            found_by=found.by,
-            variable=found.variable,
-            nvcc=found.nvcc,
-            nvcc_version=one.nvcc_version,
-            requires=needs,
+        answer = judge.resolution(
+            one,
+            self.name,
+            version,
             problems=problems,
             cache=folder,
             variables=("CUDA_HOME", "CUDA_PATH", "PATH", "TORCH_CUDA_ARCH_LIST", "TORCH_EXTENSIONS_DIR", "CC", "CXX"),
-            unknown=judge.unknowns(one),
         )
+        return replace(answer, requires=needs)
 
 
 LIBRARY: Final = TorchExtension()

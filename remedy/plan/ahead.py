@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from remedy.facts.types import CacheEntry, Snapshot
 from remedy.hints import Final
-from remedy.jit import tables
+from remedy.jit import caches, tables
 from remedy.jit.types import Resolution
 from remedy.plan.draft import Draft
 from remedy.plan.inputs import Inputs
@@ -92,9 +92,8 @@ def _rebuilt(inputs: Inputs, outlook: Outlook) -> Iterator[MoveCache]:
         if resolution.library not in REBUILT or not resolution.cache or not resolution.toolkit:
             continue
         nvcc = posixpath.join(resolution.toolkit, "bin/nvcc")
-        for entry in (entry for cache in inputs.snapshot.caches for entry in cache.entries):
-            inside = entry.path.startswith(resolution.cache.rstrip("/") + "/")
-            if inside and entry.cuda_home and entry.nvcc not in (None, nvcc) and _runs_here(entry, inputs):
+        for entry in caches.entries(inputs.context, resolution.cache):
+            if entry.cuda_home and entry.nvcc not in (None, nvcc) and _runs_here(entry, inputs):
                 why = f"{entry.nvcc} built it, and {resolution.library} builds it again with {nvcc}"
                 yield MoveCache(entry.path, entry.size, resolution.library, why)
 
