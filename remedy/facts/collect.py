@@ -86,23 +86,10 @@ def collect(
     given = gpus.overridden(gpu_arch) if gpu_arch else ()
     look = _Look()
     env = launch.variables() if launch else service.variables()
-
-    name = service.id or service.name
-    user_manager = service.user_manager
-    if asked is None:
-        asked = ask(view, runner, name, user_manager=user_manager, gpus_too=not given)
-    elif asked.unit != name:
-        # The name was an alias. The GPUs are the same.
-        journal = asked.journal is not None
-        other = ask(view, runner, name, user_manager=user_manager, gpus_too=False, journal_too=journal)
-        asked = replace(other, gpus=asked.gpus)
-
-    account = look.part("account", lambda: account_of_service(view, service), None)
-    if account is None:
-        look.lacking(Missing("account", f"user {service.user} is not in /etc/passwd"))
-    home = account.home if account else "/"
+    asked = _asked(service, view, runner, asked, gpus_too=not given)
+    account = _account(look, view, service)
     path = launch.interpreter if launch else None
-    interpreter = _interpreter(look, view, path, env, home)
+    interpreter = _interpreter(look, view, path, env, account.home if account else "/")
     candidates: tuple[toolkits.Candidate, ...]
     candidates = look.part("toolkits", lambda: toolkits.look_up(view, runner, env, interpreter, account), ())
     compiling: tuple[compilers.Lookup, ...]
@@ -130,6 +117,26 @@ def collect(
         missing=tuple(look.missing),
         timings=look.timings,
     )
+
+
+def _asked(service: Service, view: View, runner: Runner, asked: Asked | None, *, gpus_too: bool) -> Asked:
+    """The programs that answer for this unit, the earlier ones where they were asked about it."""
+    name, user_manager = service.id or service.name, service.user_manager
+    if asked is None:
+        return ask(view, runner, name, user_manager=user_manager, gpus_too=gpus_too)
+    if asked.unit == name:
+        return asked
+    # The name was an alias. The GPUs are the same.
+    journal = asked.journal is not None
+    other = ask(view, runner, name, user_manager=user_manager, gpus_too=False, journal_too=journal)
+    return replace(other, gpus=asked.gpus)
+
+
+def _account(look: _Look, view: View, service: Service) -> Account | None:
+    account = look.part("account", lambda: account_of_service(view, service), None)
+    if account is None:
+        look.lacking(Missing("account", f"user {service.user} is not in /etc/passwd"))
+    return account
 
 
 def _system(look: _Look, view: View) -> tuple[Host, Mapping[str, str]]:

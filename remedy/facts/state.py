@@ -16,12 +16,10 @@ _PROPERTIES = (
     "ActiveState",
     "SubState",
     "Result",
-    "UnitFileState",
     "ExecMainCode",
     "ExecMainStatus",
     "NRestarts",
     "InvocationID",
-    "MainPID",
     "NeedDaemonReload",
     "ActiveEnterTimestampMonotonic",
     "InactiveEnterTimestampMonotonic",
@@ -51,27 +49,21 @@ def parse_state(text: str, boot: int, up: float = 0.0) -> UnitState:
         value = values.get(name, "")
         return int(value) if value.isdecimal() else 0
 
-    def realtime(name: str) -> int:
-        # The printed timestamps have a format and a time zone of their own; the monotonic ones are plain numbers.
-        value = number(f"{name}TimestampMonotonic")
-        return boot + value if value else 0
-
+    # The printed timestamps have a format and a time zone of their own; the monotonic ones are plain numbers.
     entered = number("ActiveEnterTimestampMonotonic") / 1e6
+    left = number("InactiveEnterTimestampMonotonic")
     active = values.get("ActiveState") == "active" and entered > 0
     return UnitState(
         active_for=max(0.0, up - entered) if active else None,
         active_state=values.get("ActiveState", "unknown"),
         sub_state=values.get("SubState", ""),
         result=values.get("Result", ""),
-        unit_file_state=values.get("UnitFileState", ""),
         exec_main_code=number("ExecMainCode"),
         exec_main_status=number("ExecMainStatus"),
         n_restarts=number("NRestarts"),
         invocation=values.get("InvocationID", ""),
-        main_pid=number("MainPID"),
         need_daemon_reload=values.get("NeedDaemonReload") == "yes",
-        active_enter=realtime("ActiveEnter"),
-        inactive_enter=realtime("InactiveEnter"),
+        inactive_enter=boot + left if left else 0,
     )
 
 

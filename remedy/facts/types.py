@@ -159,21 +159,19 @@ class LogLine:
 class UnitState:
     """What the manager says of the unit now (systemctl show's property names, in their words).
 
-    ``n_restarts`` is NRestarts; ``exec_main_status`` ExecMainStatus; times in microseconds since the epoch.
+    ``n_restarts`` is NRestarts; ``exec_main_status`` ExecMainStatus; ``inactive_enter`` when it last became inactive,
+    in microseconds since the epoch, 0 where it never did.
     ``active_for`` is how many seconds ago the unit became active, None where it is not active.
     """
 
     active_state: str = "unknown"
     sub_state: str = ""
     result: str = ""
-    unit_file_state: str = ""
     exec_main_code: int = 0
     exec_main_status: int = 0
     n_restarts: int = 0
     invocation: str = ""
-    main_pid: int = 0
     need_daemon_reload: bool = False
-    active_enter: int = 0
     inactive_enter: int = 0
     active_for: float | None = None
 

@@ -7,14 +7,12 @@ from tests.facts.answers import Answers
 from tests.memory import MemoryView
 
 FAILED = """\
-MainPID=0
 Result=exit-code
 NRestarts=3
 ExecMainCode=1
 ExecMainStatus=1
 ActiveState=failed
 SubState=failed
-UnitFileState=enabled
 ActiveEnterTimestampMonotonic=2612806500
 InactiveEnterTimestampMonotonic=2662873431
 NeedDaemonReload=yes
@@ -28,21 +26,18 @@ def test_a_failed_unit() -> None:
         active_state="failed",
         sub_state="failed",
         result="exit-code",
-        unit_file_state="enabled",
         exec_main_code=1,
         exec_main_status=1,
         n_restarts=3,
         invocation="ab39da8e6003458797acd2d945141c77",
-        main_pid=0,
         need_daemon_reload=True,
-        active_enter=BOOT + 2612806500,
         inactive_enter=BOOT + 2662873431,
     )
 
 
 def test_a_unit_that_never_ran() -> None:
     state = parse_state("ActiveState=inactive\nActiveEnterTimestampMonotonic=0\nNRestarts=[not set]\n", BOOT)
-    assert (state.active_state, state.active_enter, state.n_restarts) == ("inactive", 0, 0)
+    assert (state.active_state, state.inactive_enter, state.n_restarts) == ("inactive", 0, 0)
 
 
 def test_an_unknown_state_has_a_reason() -> None:
