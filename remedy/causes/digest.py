@@ -66,6 +66,38 @@ def invocations(journal: Sequence[LogLine], state: UnitState | None) -> tuple[tu
     return tuple(journal[first:]), tuple(journal[:first])
 
 
+def repeats(case: Case, earlier: Sequence[LogLine]) -> bool:
+    """Whether a start that systemd made after a failure (systemd.service(5), Restart=) may end as the one before did:
+    it is not ready, and has not lived for longer.
+
+    Type=simple counts as active from the first moment, so a service that fails after minutes looks well until then.
+    """
+    state = case.state
+    if state is None or not state.n_restarts or case.ready is not None:
+        return False
+    if state.active_state == "activating":
+        return True
+    return state.active_for is not None and state.active_for < _lived(earlier) * 1.2 + 5.0
+
+
+def _lived(earlier: Sequence[LogLine]) -> float:
+    """Seconds between the first and the last line that the last of these invocations wrote itself."""
+    own = [line for line in earlier if line.invocation and line.realtime and not line.from_manager]
+    times = [line.realtime for line in own if line.invocation == own[-1].invocation]
+    return (max(times) - min(times)) / 1e6 if times else 0.0
+
+
+def as_failed(case: Case) -> Case:
+    """The case of the start before, which failed: what the manager says now is about the one that runs."""
+    return replace(case, state=replace(case.state, active_state="failed")) if case.state else case
+
+
+def restarts(state: UnitState | None) -> Evidence:
+    """That the service is in a series of restarts: the log may be that of a start before this one."""
+    count = state.n_restarts if state else 0
+    return Evidence("fact", f"systemd restarts the service again and again (NRestarts={count})")
+
+
 def with_log(case: Case, scan: Scan, journal: Sequence[LogLine]) -> Case:
     """The case with what a scan of these journal lines found."""
     return replace(

@@ -59,18 +59,28 @@ def diagnose(
     """What is wrong with a unit: its own text, its journal, this machine and what each JIT library will meet here.
 
     The last invocation decides; where it says only that a start was refused or a port taken, the earlier ones are
-    asked as well, for in a series of restarts the later faults are not the first.
+    asked as well, for in a series of restarts the later faults are not the first. So they are while systemd restarts
+    the service again and again, and this start has not yet got further than the last one.
     """
     from remedy.causes import digest
 
     case = digest.case_of(service, launch, snapshot, resolutions)
     last, earlier = digest.invocations(snapshot.journal, snapshot.state)
-    found = judge(_with_journal(case, last))
+    now = _with_journal(case, last)
+    found = judge(now)
+    if earlier and digest.repeats(now, earlier):
+        failed = judge(_with_journal(digest.as_failed(case), (*earlier, *last)))
+        return _with_evidence(failed, digest.restarts(snapshot.state))
     running = snapshot.state is not None and snapshot.state.active_state == "active"
     if earlier and not running and found.root.id in _LATE:
         before = judge(_with_journal(case, (*earlier, *last)))
         return found if before.root.id in _LATE else before
     return found
+
+
+def _with_evidence(found: Diagnosis, evidence: Evidence) -> Diagnosis:
+    root, *symptoms = found.findings
+    return replace(found, findings=(replace(root, evidence=(*root.evidence, evidence)), *symptoms))
 
 
 def _with_journal(case: Case, journal: Sequence[LogLine]) -> Case:

@@ -243,3 +243,31 @@ def test_the_sandbox_setting_behind_a_refusal_is_named() -> None:
     assert root.evidence[-1].text == "ProtectHome=yes" and root.evidence[-1].source.endswith("x.service:7")
     root = diagnose(journal("PermissionError: [Errno 13] Permission denied: '/root/.triton'"), service=service).root
     assert root.id == "jit-cache-unwritable" and root.evidence[-1].text == "ProtectHome=yes"
+
+
+OUT_OF_MEMORY = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of"
+READY = "The server is fired up and ready to roll!"
+
+
+def restarted(state: str, seconds: float | None, *last: str) -> Diagnosis:
+    """A start made by systemd after one that died of ``OUT_OF_MEMORY`` in its hundredth second."""
+    first = replace(journal("Load weight begin.", invocation="a")[0], realtime=1_777_716_563_000_000)
+    lines = (first, *journal(OUT_OF_MEMORY, invocation="a"), *journal("Load weight begin.", *last))
+    return diagnose(lines, replace(ACTIVE, active_state=state, n_restarts=3, active_for=seconds))
+
+
+@pytest.mark.parametrize(("state", "seconds"), [("active", 40.0), ("active", 110.0), ("activating", None)])
+def test_a_start_after_a_failed_one_is_not_well_yet(state: str, seconds: float | None) -> None:
+    root = restarted(state, seconds).root
+    assert root.id == "gpu-out-of-memory"
+    assert root.evidence[-1].text == "systemd restarts the service again and again (NRestarts=3)"
+
+
+def test_a_start_that_lives_longer_than_the_failed_one_is_well() -> None:
+    assert restarted("active", 130.0).root.id == "healthy"
+    assert restarted("active", 40.0, READY).root.id == "healthy"
+
+
+def test_a_start_by_hand_after_a_failed_one_has_nothing_against_it() -> None:
+    lines = (*journal(OUT_OF_MEMORY, invocation="a"), *journal("Load weight begin."))
+    assert diagnose(lines, replace(ACTIVE, active_for=1.0)).root.id == "healthy"
