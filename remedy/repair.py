@@ -23,7 +23,8 @@ from remedy.value import dataclass
 @dataclass(frozen=True, slots=True)
 class Wishes:
     """What the operator asked for. ``timeout`` in seconds, None: from the unit and its earlier starts; ``gpu_arch``
-    overrides what the GPUs say; ``user``: the user manager's unit."""
+    overrides what the GPUs say; ``user``: the user manager's unit; ``restart``: also a service that does not fail
+    now."""
 
     timeout: float | None = None
     edit: EditStyle | None = None
@@ -32,6 +33,7 @@ class Wishes:
     keep_packages: bool = False
     gpu_arch: str | None = None
     user: bool = False
+    restart: bool = False
 
 
 _WORKER = "remedy.worker"
@@ -60,6 +62,17 @@ def plan_for(seen: Look, machine: Machine, wishes: Wishes) -> Plan:
         prewarm=wishes.prewarm,
     )
     return make(inputs)
+
+
+def left_alone(plan: Plan, wishes: Wishes) -> str | None:
+    """Why the plan is not carried out without a question, and the word that does it; None where nothing speaks against
+    it. To agree to changes (``--yes``) is not to agree to an outage: weights may take ten minutes to load.
+    """
+    if not plan.interrupts or wishes.restart:
+        return None
+    took = next((step.expected for step in plan.steps if isinstance(step, RestartUnit) and step.expected), None)
+    last = f"; its last good start took {took:.0f} s" if took else ""
+    return f"{plan.interrupts}{last}. When it may be interrupted: remedy fix {plan.unit} --restart"
 
 
 def apply_plan(plan: Plan, wishes: Wishes, report: Report, ask: Callable[[], Choice]) -> Outcome:

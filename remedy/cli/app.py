@@ -120,10 +120,14 @@ def fix(
     keep_packages: Annotated[
         bool, typer.Option("--keep-packages", help="Leave installed packages in place when rolling back.")
     ] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Restart also a service that runs well now.")] = False,
     gpu_arch: GpuArch = None,
     user: User = False,
 ) -> int:
     """Diagnose, show the plan, ask, prove, apply, restart, watch; keep the change or roll it back.
+
+    A service that runs well now, and would not start again, is changed only where you say so: to the question at a
+    terminal, or with --restart.
 
     Exit code 0: healthy or nothing to do; 3: changes are pending (--dry-run); 4: no mend is known;
     5: failed and rolled back; 6: the rollback is incomplete; 7: refused, nothing was touched.
@@ -145,6 +149,7 @@ def fix(
         keep_packages=keep_packages,
         gpu_arch=gpu_arch,
         user=user,
+        restart=restart,
     )
     return command(unit, wishes, dry_run=dry_run, yes=yes, json=json)
 

@@ -12,7 +12,7 @@ from remedy.change.transaction import need_root
 from remedy.change.types import Event, Outcome
 from remedy.errors import Exit, Refused, RemedyError, UsageError
 from remedy.plan.types import Plan
-from remedy.repair import Wishes, apply_plan, plan_for
+from remedy.repair import Wishes, apply_plan, left_alone, plan_for
 from remedy.road import Look, look, this_machine
 from remedy.show.live import voice
 from remedy.show.text import width
@@ -96,6 +96,9 @@ def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool) -> i
         talk.plan(seen, plan)
         if not plan.steps and plan.impossible is None:
             return talk.result(Outcome("nothing-to-do", Exit.DONE, cause=cause))
+        waits = left_alone(plan, wishes)
+        if waits and (yes or dry_run or not can_ask(json)):
+            return talk.result(Outcome("nothing-to-do", Exit.DONE, cause=cause, reason=waits))
         if plan.steps and dry_run:
             return talk.result(Outcome("planned", Exit.PROBLEM, cause=cause))
         if not dry_run:
@@ -103,7 +106,9 @@ def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool) -> i
             need_root()
         if plan.impossible is not None:
             return talk.result(Outcome("refused", Exit.NOT_MENDABLE, cause=cause, reason=plan.impossible))
-        confirm("Apply this plan and restart the service?", yes=yes, json=json)
+        confirm(
+            f"{f'{plan.interrupts}. ' if waits else ''}Apply this plan and restart the service?", yes=yes, json=json
+        )
         with talk:
             outcome = apply_plan(plan, wishes, talk.event, lambda: talk.asking(choose))
         return talk.result(outcome)
@@ -120,7 +125,7 @@ def confirm(question: str, *, yes: bool, json: bool, ask: Callable[[str], str] =
     """Raise Refused unless the operator said yes, on the command line or at a terminal."""
     if yes:
         return
-    if json or not _terminal():
+    if not can_ask(json):
         raise Refused("without a terminal nothing is asked, and nothing is changed", hint="--yes applies the plan")
     sys.stderr.write(f"\n{question} [y/N] ")
     sys.stderr.flush()
@@ -149,6 +154,11 @@ def choose(*, back: bool = True, ask: Callable[[str], str] = input) -> Choice:
     if answer.startswith("l"):
         return "leave"
     return "back" if back and answer.startswith("r") else "watch"
+
+
+def can_ask(json: bool) -> bool:
+    """Whether a question would be seen and answered."""
+    return not json and _terminal()
 
 
 def _terminal() -> bool:

@@ -57,10 +57,16 @@ def _ahead_of_its_next_start(inputs: Inputs) -> Plan | None:
     plan = make(replace(inputs, diagnosis=Diagnosis((replace(waiting, root=True),))))
     if all(isinstance(step, RestartUnit) for step in plan.steps):
         return None
-    first = (
-        f"{plan.unit} runs well now: this mends what its next start with a cold cache would meet, and restarts it once"
-    )
-    return replace(plan, warnings=(first, *plan.warnings))
+    first = f"{plan.unit} runs well now: this mends what its next start with a cold cache would meet"
+    return replace(plan, warnings=(first, *plan.warnings), interrupts=f"{plan.unit} runs well now")
+
+
+def _still_at_it(inputs: Inputs) -> str | None:
+    """What a restart would lose of a start that builds kernels now; None where that start is over."""
+    state = inputs.snapshot.state
+    if state is None or state.active_state not in ("active", "activating") or state.n_restarts:
+        return None
+    return f"{inputs.service.name} is being started now, and a restart loses the kernel that is being built"
 
 
 def _inside(container: str) -> str:
@@ -139,6 +145,7 @@ def _plan(inputs: Inputs, draft: Draft, outlook: Outlook) -> Plan:
         rejected=draft.rejected,
         refused=outlook.refused,
         warnings=(*draft.warnings, *_costs(inputs, outlook, steps)),
+        interrupts=_still_at_it(inputs) if inputs.diagnosis.root.id == "jit-cold-start" else None,
     )
 
 

@@ -81,7 +81,8 @@ class Plan:
     """What fix would do. ``steps`` is empty where there is nothing to do or nothing that can be done.
 
     ``refused`` names what can't be reached; ``warnings`` are side effects to know of; ``wanted`` the
-    environment values the effective unit must hold afterwards (name, value or None for unset).
+    environment values the effective unit must hold afterwards (name, value or None for unset). ``interrupts`` says
+    what the restart would interrupt where the service does not fail now: that needs the operator's explicit word.
     """
 
     unit: str
@@ -94,3 +95,4 @@ class Plan:
     refused: tuple[EditRefused, ...] = ()
     warnings: tuple[str, ...] = ()
     impossible: str | None = None
+    interrupts: str | None = None

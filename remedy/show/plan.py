@@ -35,6 +35,7 @@ def plan_json(plan: Plan, redact: Redact) -> dict[str, Any]:
         ],
         "warnings": list(plan.warnings),
         "impossible": plan.impossible,
+        "interrupts": plan.interrupts,
     }
 
 

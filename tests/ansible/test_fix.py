@@ -33,6 +33,7 @@ def result(outcome: str, **more: Any) -> dict[str, Any]:
             "remedy fix --json --yes --edit=drop-in --timeout=90.5 -- a.service",
         ),
         ({"prove": False, "prewarm": False}, False, "remedy fix --json --yes --no-prove --no-prewarm -- a.service"),
+        ({"restart": True}, False, "remedy fix --json --yes --restart -- a.service"),
         ({"keep_packages": True, "executable": "/x"}, True, "/x fix --json --dry-run --keep-packages -- a.service"),
     ],
 )

@@ -168,6 +168,25 @@ def test_what_waits_behind_a_service_that_runs(scene: Scene, steps: bool) -> Non
     assert plan.impossible is None
     assert (plan.cause, bool(plan.steps)) == (("nvcc-too-old", True) if steps else ("healthy", False))
     assert any("runs well now" in warning for warning in plan.warnings) is steps
+    assert ("runs well now" in (plan.interrupts or "")) is steps
+
+
+@pytest.mark.parametrize(
+    ("state", "interrupts"),
+    [
+        (UnitState("activating", "start"), True),
+        (UnitState("active", "running"), True),
+        (UnitState("activating", "auto-restart", n_restarts=2), False),
+        (UnitState("failed", "failed", "timeout"), False),
+        (None, False),
+    ],
+    ids=["starting", "active", "again-and-again", "gave-up", "unknown"],
+)
+def test_a_start_that_builds_is_not_broken_off(state: UnitState | None, interrupts: bool) -> None:
+    scene = Scene(FINE, replace(machine(NEW), state=state), "jit-cold-start")
+    assert bool(make(scene.inputs()).interrupts) is interrupts
+    failing = replace(scene, unit=STORY, snapshot=replace(machine(OLD), state=state), cause="nvcc-too-old")
+    assert make(failing.inputs()).interrupts is None
 
 
 def test_advice_is_no_change() -> None:

@@ -35,6 +35,10 @@ options:
     description: Leave installed packages in place where the change is rolled back.
     type: bool
     default: false
+  restart:
+    description: Restart also a service that runs well now, where its next start would fail.
+    type: bool
+    default: false
   executable:
     description: The program.
     type: str
@@ -91,6 +95,7 @@ ARGUMENTS = {
     "prove": {"type": "bool", "default": True},
     "prewarm": {"type": "bool", "default": True},
     "keep_packages": {"type": "bool", "default": False},
+    "restart": {"type": "bool", "default": False},
     "executable": {"type": "str", "default": "remedy"},
 }
 #: Whether the machine is other than before. Any other outcome is a failure of the task.
@@ -107,6 +112,8 @@ def command(options: dict[str, Any], check_mode: bool) -> list[str]:
     argv += [flag for name, flag in (("prove", "--no-prove"), ("prewarm", "--no-prewarm")) if not options[name]]
     if options["keep_packages"]:
         argv.append("--keep-packages")
+    if options["restart"]:
+        argv.append("--restart")
     return [*argv, "--", options["unit"]]
 
 
