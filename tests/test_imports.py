@@ -23,7 +23,7 @@ EFFECTS = frozenset(
     {
         "os", "pathlib", "io", "subprocess", "shutil", "tempfile", "glob", "time", "socket", "select", "selectors",
         "signal", "fcntl", "asyncio", "threading", "multiprocessing", "urllib", "http", "logging", "pystemd",
-        "systemd",
+        "systemd", "ctypes",
     }
 )  # fmt: skip
 #: Run by the service's own interpreter in the twin, never imported.

@@ -9,7 +9,10 @@ from remedy.facts.reports import MESSAGE_ID
 
 def report(unit: str, finding: Finding) -> None:
     """Log what was found about a unit. Raises RemedyError where there is no journal to write to."""
-    from systemd import journal
+    try:
+        from systemd import journal
+    except ImportError:
+        from remedy.gate import libsystemd as journal
 
     message = f"{unit}: {finding.id} ({finding.certainty}): {finding.summary}"
     try:

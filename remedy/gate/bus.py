@@ -1,4 +1,4 @@
-"""The manager's side of a start: unit properties and signals over D-Bus, through pystemd."""
+"""The manager's side of a start: unit properties and signals over D-Bus, through pystemd or libsystemd itself."""
 
 from __future__ import annotations
 
@@ -46,14 +46,7 @@ class UnitBus:
     """
 
     def __init__(self, unit: str, *, user: bool = False) -> None:
-        try:
-            from pystemd.dbuslib import DBus, path_encode
-        except ImportError as error:
-            raise BusError(
-                f"the service manager can't be reached over D-Bus: {error}",
-                hint="apt-get install python3-pystemd python3-systemd",
-            ) from None
-
+        DBus, path_encode = _library()
         self.jobs: list[tuple[int, str]] = []
         self._changed = False
         self._bus: Any = DBus(user_mode=user)
@@ -146,6 +139,19 @@ class UnitBus:
     def close(self) -> None:
         """Close the connection."""
         self._bus.close()
+
+
+def _library() -> Any:
+    """What connects to a bus, and what makes an object's path: pystemd's, else ours. Raises BusError for neither."""
+    try:
+        try:
+            from pystemd import dbuslib as found
+        except ImportError:
+            from remedy.gate import libsystemd as found
+    except (ImportError, OSError) as error:
+        hint = "apt-get install libsystemd0 libpython3-stdlib"
+        raise BusError(f"the service manager can't be reached over D-Bus: {error}", hint=hint) from None
+    return found.DBus, found.path_encode
 
 
 def _text(value: Any) -> str:

@@ -35,7 +35,10 @@ class JournalFollower:
             self.why = f"{type(error).__name__}: {error}"
 
     def _open(self, unit: str, user: bool, invocation: str | None) -> None:
-        from systemd import journal
+        try:
+            from systemd import journal
+        except ImportError:
+            from remedy.gate import libsystemd as journal
 
         self._reader = journal.Reader(journal.LOCAL_ONLY, converters={"__REALTIME_TIMESTAMP": int, "_PID": int})
         self._reader.data_threshold = _LONGEST

@@ -1,7 +1,8 @@
 """Watches one start inside a machine of the lab: ``python -m tests.gate.scene UNIT ORDERS`` (JSON).
 
 Orders: ``expect`` (fields of Expectation), ``act`` (the systemctl verb; none where the start is under way), ``before``
-and ``then`` (shell commands; the second runs ``after`` seconds into the watch), ``adopt``, ``no_reader``, ``hang``.
+and ``then`` (shell commands; the second runs ``after`` seconds into the watch), ``adopt``, ``hang``, and ``without``:
+modules that are not there.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def later(command: str, after: float) -> None:
 
 def main(unit: str, orders: dict[str, Any]) -> None:
     """Watch, and print the verdict as JSON."""
-    if orders.get("no_reader"):
-        # What Python finds where systemd-python was not built.
-        sys.modules["systemd"] = None  # type: ignore[assignment]
+    for name in orders.get("without", ()):
+        # What Python finds where a module was not built.
+        sys.modules[name] = None  # type: ignore[assignment]
     if "hang" in orders:
         pulse.SHORTEST_HANG = orders["hang"]  # type: ignore[misc]
     expect: dict[str, Any] = {

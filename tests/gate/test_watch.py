@@ -221,10 +221,34 @@ def test_the_journal_is_rotated_and_vacuumed_meanwhile(machine: Machine) -> None
 
 def test_the_journal_can_t_be_read(machine: Machine) -> None:
     unit = stub("serve", PORT, 200, 200, "say", READY, "stay")
-    said = watch(machine, unit, expect=served(), no_reader=True)
+    neither = ["systemd", "remedy.gate.libsystemd"]
+    said = watch(machine, unit, expect=served(), without=neither)
     assert said["state"] == "healthy" and "ready line" not in said["reason"], said
     assert "can't be followed" in said["first"] and said["log"] == []
-    assert watch(machine, stub("exit", 3), no_reader=True)["state"] == "failed"
+    assert watch(machine, stub("exit", 3), without=neither)["state"] == "failed"
+
+
+#: A machine with nothing but Python.
+BARE = ["pystemd", "systemd"]
+
+
+@pytest.mark.parametrize("kind", ["exit", "203/EXEC", "restarts", "notify timeout", "a signal"])
+def test_a_start_that_fails_where_nothing_is_compiled(machine: Machine, kind: str) -> None:
+    lines, by, words = FAILURES[kind]
+    more = {"then": "systemctl kill -s SEGV gate"} if kind == "a signal" else {}
+    said = watch(machine, *lines, without=BARE, **more)
+    assert said["state"] == "failed" and said["by"] in (by, "job") and words in said["reason"], said
+    assert said["late"] < LATE, said
+
+
+def test_a_start_where_nothing_is_compiled(machine: Machine) -> None:
+    unit = stub("say", "Load weight begin", "say", "caf\u00e9", "serve", PORT, 200, 200, "say", READY, "stay")
+    said = watch(machine, unit, expect=served(), without=BARE)
+    assert (said["state"], said["by"]) == ("healthy", "health"), said
+    assert "the ready line was logged" in said["reason"] and "a token was generated" in said["reason"]
+    assert "caf\u00e9" in said["log"] and said["memory"] < 60e6
+    late = watch(machine, unit, expect=expect(), without=BARE, then="systemctl restart dbus.service", after=0.1)
+    assert late["state"] == "healthy", late
 
 
 def test_journald_is_stopped_meanwhile(machine: Machine) -> None:
