@@ -5,6 +5,8 @@ Each function takes the file's text as a Document and gives the new text; None w
 
 from __future__ import annotations
 
+import re
+
 from remedy.unit.document import BLANKS, Document, Entry, Line, is_comment, join
 from remedy.unit.edit_quoting import Style, assignment_word, word_style
 from remedy.unit.words import BadSyntax, next_word
@@ -62,6 +64,29 @@ def with_value(document: Document, spot: Spot, name: str, value: str, *, command
     style, quote = word_style(spot.raw)
     text = assignment_word(name, value, style, quote, command=command)
     return _replaced(document, spot.entry, spot.start, spot.end, text)
+
+
+def with_inner_value(document: Document, line: int, name: str, value: str, inherited: str | None) -> bytes | None:
+    """The file with another value for a variable that is set in the string of a ``bash -c``; None where that is not
+    plain: the assignment stands there once, and old and new value hold only characters that mean themselves both to
+    systemd and to a shell in either kind of quotes.
+
+    ``inherited`` is the value from before the command; a reference to it (``…:$PATH``) stays where the new value
+    ends in it.
+    """
+    plain = r"[A-Za-z0-9_@+=:,./-]+"
+    reference = rf":\$\$?(?:{name}|\{{{name}\}})"
+    pattern = re.compile(rf"(?<![\w$]){name}=[\"']?(?P<value>{plain}?(?P<tail>{reference})?)(?=[\s;&\"']|$)")
+    commands = [e for e in settings(document, "Service", "ExecStart") if e.first <= line <= e.last]
+    found = [(entry, match) for entry in commands for match in pattern.finditer(entry.text, entry.value_start)]
+    if len(found) != 1:
+        return None
+    (entry, match), tail = found[0], ""
+    if match["tail"] and inherited and value.endswith(f":{inherited}"):
+        value, tail = value[: -len(inherited) - 1], match["tail"]
+    if not re.fullmatch(plain, value):
+        return None
+    return _replaced(document, entry, *match.span("value"), value + tail)
 
 
 def without(document: Document, spot: Spot) -> bytes:

@@ -123,9 +123,9 @@ class Situation:
             return True
         if len(self.service.faults) > len(before.service.faults):
             return True
-        return not way.command and [c.argv for c in self.service.exec_start] != [
-            c.argv for c in before.service.exec_start
-        ]
+        if way.command:
+            return _process(self.launch) != _process(before.launch)
+        return [c.argv for c in self.service.exec_start] != [c.argv for c in before.service.exec_start]
 
     def disturbs(self, before: Situation, name: str) -> bool:
         """Whether another variable of the unit came out differently than before."""
@@ -149,3 +149,8 @@ class Situation:
             return []
         others = other_readers(self.base, path, self.manager, self.files)
         return [f"{', '.join(others)} {'reads' if len(others) == 1 else 'read'} this file too"] if others else []
+
+
+def _process(launch: Launch) -> tuple[object, ...]:
+    """What tells one process from another, whatever the values of its variables."""
+    return launch.interpreter, launch.module, launch.container, launch.unknown, len(launch.argv)

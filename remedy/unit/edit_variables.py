@@ -16,6 +16,7 @@ from remedy.unit.edit_lines import (
     setting_line,
     settings,
     spots,
+    with_inner_value,
     with_value,
     without,
 )
@@ -114,12 +115,10 @@ def _chain_ways(state: Situation, name: str, value: str | None, place: Place) ->
     """The value is decided after the unit's environment: by ``env NAME=…`` in ExecStart=, or in a script."""
     why = f"{place} sets it after the unit's environment"
     if place.path in state.files:
-        spot = assignment_at(state.document(place.path), "ExecStart", name, place.line)
         kept = state.kept(place.path)
-        if spot is not None and kept is None and state.in_place:
-            document = state.document(place.path)
-            data = without(document, spot) if value is None else with_value(document, spot, name, value, command=True)
-            yield Way({place.path: data}, name, "decided by ExecStart= itself", command=True)
+        if kept is None and state.in_place:
+            for data in _commands(state, name, value, place):
+                yield Way({place.path: data}, name, "decided by ExecStart= itself", command=True)
         elif kept is not None:
             why = f"{why}; {kept}"
     elif place.line:
@@ -134,6 +133,19 @@ def _chain_ways(state: Situation, name: str, value: str | None, place: Place) ->
         elif kept is not None:
             why = f"{why}, and that script may not be changed: {kept}"
     yield Way(refused=EditRefused(name, why, place))
+
+
+def _commands(state: Situation, name: str, value: str | None, place: Place) -> Iterator[bytes]:
+    """The unit file with the value in the command line itself: as a word of ``env``, or in the string of a shell."""
+    document = state.document(place.path)
+    spot = assignment_at(document, "ExecStart", name, place.line)
+    if spot is not None:
+        yield without(document, spot) if value is None else with_value(document, spot, name, value, command=True)
+    if value is not None:
+        own = state.service.variables().get(name)
+        inner = with_inner_value(document, place.line, name, value, own)
+        if inner is not None:
+            yield inner
 
 
 def _set_ways(state: Situation, name: str, value: str) -> Iterator[Way]:
