@@ -15,7 +15,7 @@ from remedy.plan.mends.start import let_it_finish
 from remedy.plan.outlook import Outlook, foresee, present
 from remedy.plan.task import Mend, Task
 from remedy.plan.touched import touched
-from remedy.plan.types import EditFile, MoveCache, Plan, RestartUnit, Step
+from remedy.plan.types import EditFile, InstallPackages, MoveCache, Plan, RestartUnit, Step
 from remedy.value import replace
 
 # Faults come in series, but not in long ones; the bound is for mends that would undo one another.
@@ -115,10 +115,21 @@ def _obstacle(draft: Draft, outlook: Outlook) -> str | None:
     left, effects = outlook.fatal(), _has_effects(draft, outlook)
     if outlook.refused and (left or not effects):
         first = outlook.refused[0]
-        return f"{first.name} can't be set where it counts: {first.why}" + (f" ({first.place})" if first.place else "")
+        place = "" if first.place is None or str(first.place) in first.why else f" ({first.place})"
+        return f"{first.name} can't be set where it counts: {first.why}{place}{_by_hand(draft, outlook)}"
     if left:
         return f"{'after these changes ' if effects else ''}{left[0].text}: no mend is known for that ({left[0].cause})"
     return None
+
+
+def _by_hand(draft: Draft, outlook: Outlook) -> str:
+    """What is left to the administrator where the file that decides isn't remedy's to write."""
+    install = [
+        f"`apt-get install {' '.join(one.requested)}`" for one in draft.installs if isinstance(one, InstallPackages)
+    ]
+    values = [f"{one.name}={draft.wanted[one.name]}" for one in outlook.refused if draft.wanted.get(one.name)]
+    todo = [*install, *([f"write {' and '.join(values)} there"] if values else [])]
+    return f". By hand: {', then '.join(todo)}" if todo else ""
 
 
 def _has_effects(draft: Draft, outlook: Outlook) -> bool:
@@ -151,7 +162,7 @@ def _plan(inputs: Inputs, draft: Draft, outlook: Outlook) -> Plan:
 
 def _entries(moves: Sequence[MoveCache]) -> str:
     size = sum(move.size for move in moves) / _MEGABYTE
-    return f"{len(moves)} cache entr{'y' if len(moves) == 1 else 'ies'} ({size:.0f} MB)"
+    return f"{len(moves)} cache entr{'y' if len(moves) == 1 else 'ies'} ({f'{size:.0f}' if size >= 1 else '<1'} MB)"
 
 
 def _is_unit_file(path: str) -> bool:

@@ -277,6 +277,18 @@ def test_a_value_that_can_not_be_set_is_no_plan() -> None:
     assert plan.refused
 
 
+def test_what_a_script_sets_in_its_own_way_is_told() -> None:
+    script = "#!/bin/sh\nCUDA_HOME=/old; export CUDA_HOME\nexec /root/venv/bin/python3 -m sglang.launch_server\n"
+    unit = unit_text().replace("/root/venv/bin/python3 -m sglang.launch_server", "/opt/start.sh")
+    plan = make(Scene(unit, files={"/opt/start.sh": script}, programs=(*PROGRAMS, "/opt/start.sh")).inputs())
+    assert plan.steps == () and plan.impossible is not None
+    said, by_hand = plan.impossible.split(". By hand: ")
+    assert said.count("/opt/start.sh:2") == 1
+    assert by_hand.startswith("`apt-get install ") and by_hand.endswith(
+        ", then write CUDA_HOME=/usr/local/cuda-13.0 there"
+    )
+
+
 def test_a_script_that_decides_is_edited_where_it_does() -> None:
     script = "#!/bin/sh\nexport CUDA_HOME=$(find_cuda)\nexec /root/venv/bin/python3 -m sglang.launch_server\n"
     unit = unit_text().replace("/root/venv/bin/python3 -m sglang.launch_server", "/opt/start.sh")
