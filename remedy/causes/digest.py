@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from remedy.causes.case import Case, Hit, LibraryProblem
+from remedy.causes.case import Case, LibraryProblem
 from remedy.causes.facts_file import dotted_version
 from remedy.causes.lines import Line
 from remedy.causes.scan import Scan
@@ -100,19 +100,16 @@ def restarts(state: UnitState | None) -> Evidence:
 
 def with_log(case: Case, scan: Scan, journal: Sequence[LogLine]) -> Case:
     """The case with what a scan of these journal lines found."""
+    placed = scan.rewritten(lambda line: _placed(line, journal))
     return replace(
         case,
-        found={signature: tuple(_stamped(hit, journal) for hit in hits) for signature, hits in scan.found.items()},
-        lines=scan.lines,
-        errors=tuple(_placed(line, journal) for line in scan.errors),
-        last=_placed(scan.last, journal) if scan.last else None,
-        ready=_placed(scan.ready, journal) if scan.ready else None,
-        died=_placed(scan.died, journal) if scan.died else None,
+        found={signature: tuple(hits) for signature, hits in placed.found.items()},
+        lines=placed.lines,
+        errors=tuple(placed.errors),
+        last=placed.last,
+        ready=placed.ready,
+        died=placed.died,
     )
-
-
-def _stamped(hit: Hit, journal: Sequence[LogLine]) -> Hit:
-    return replace(hit, line=_placed(hit.line, journal))
 
 
 def _placed(line: Line, journal: Sequence[LogLine]) -> Line:

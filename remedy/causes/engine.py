@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from remedy.causes import catalogue, claims, harvest
 from remedy.causes.case import Case, by_signatures
-from remedy.causes.ends import HEAD, TAIL, ends
 from remedy.causes.entry import Cause, Claim, Weight
 from remedy.causes.scan import Scan, Scanner
 from remedy.causes.telling import says_only_that
 from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
+from remedy.facts.log_ends import HEAD, TAIL, Gap
 from remedy.facts.types import LogLine, Snapshot
 from remedy.hints import Final
 from remedy.jit.types import Resolution
@@ -38,9 +38,9 @@ def explain(lines: Iterable[str], facts: PartialFacts | None = None) -> Diagnosi
     return judge(_case_of(scanner().scan(lines), facts))
 
 
-def explain_blocks(blocks: Iterable[bytes], facts: PartialFacts | None = None) -> Diagnosis:
+def explain_blocks(blocks: Iterable[bytes | Gap], facts: PartialFacts | None = None) -> Diagnosis:
     """``explain`` for a log in blocks of bytes, cut anywhere: for logs of gigabytes, of which both ends are read."""
-    scan = scanner().scan_blocks(ends(blocks))
+    scan = scanner().scan_blocks(blocks)
     return replace(judge(_case_of(scan, facts)), unread=_unread(scan))
 
 
@@ -50,7 +50,8 @@ def _unread(scan: Scan) -> str:
         parts.append(f"{scan.unread / (1 << 20):.0f} MiB between its first {HEAD >> 20} and last {TAIL >> 20} MiB")
     if scan.passed_over:
         parts.append(f"{scan.passed_over} lines among very many that look like errors")
-    return f"of the log, {' and '.join(parts)} were not read" if parts else ""
+    counted = "; log:-1 is its last line" if scan.unread else ""
+    return f"of the log, {' and '.join(parts)} were not read{counted}" if parts else ""
 
 
 def diagnose(

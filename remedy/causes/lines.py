@@ -150,7 +150,8 @@ class Line:
     """One line: ``text`` without its prefixes, ``number`` from 1, and what the prefixes said.
 
     ``time`` is as written; ``writer`` names the process or rank; ``level`` is empty where none was stated;
-    ``journal`` says that time and writer are the journal's own.
+    ``journal`` says that time and writer are the journal's own; ``back`` is the number from the end, 1 for the last
+    line, where the log was not read up to this one, and 0 where it was.
     """
 
     text: str
@@ -159,6 +160,7 @@ class Line:
     writer: str = ""
     level: Level = ""
     journal: bool = False
+    back: int = 0
 
     @property
     def quiet(self) -> bool:
@@ -167,8 +169,9 @@ class Line:
 
     @property
     def source(self) -> str:
-        """Where it stands, for evidence: ``log:12`` or ``journal``, with time and writer where they are known."""
-        place = "journal" if self.journal else f"log:{self.number}"
+        """Where it stands, for evidence: ``log:12``, ``log:-2`` for the last but one or ``journal``, with time and
+        writer where they are known."""
+        place = "journal" if self.journal else f"log:{-self.back or self.number}"
         return " ".join(part for part in (place, self.time, self.writer) if part)
 
 

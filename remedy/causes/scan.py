@@ -12,17 +12,17 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from remedy.causes.anchors import Anchors
 from remedy.causes.case import Hit
-from remedy.causes.ends import Gap
 from remedy.causes.entry import Signature
 from remedy.causes.lines import Line, normalise
 from remedy.causes.pasted import FOREIGN, LONGEST, in_english, messages, plain
 from remedy.causes.telling import TRACEBACK
+from remedy.facts.log_ends import Gap
 from remedy.hints import Final
-from remedy.value import dataclass, field
+from remedy.value import dataclass, field, replace
 
 #: Hits kept of one signature: the first ones, where the cause stands, and the last, where the end stands.
 KEPT_FIRST: Final = 12
@@ -111,6 +111,14 @@ class Scan:
             del hits[KEPT_FIRST]
         hits.append(hit)
 
+    def rewritten(self, rewrite: Callable[[Line], Line]) -> Scan:
+        """The same with every line that is kept passed through ``rewrite``."""
+        found = {
+            signature: [replace(hit, line=rewrite(hit.line)) for hit in hits] for signature, hits in self.found.items()
+        }
+        last, ready, died = (line and rewrite(line) for line in (self.last, self.ready, self.died))
+        return replace(self, found=found, errors=list(map(rewrite, self.errors)), last=last, ready=ready, died=died)
+
 
 @functools.cache
 def _ids() -> re.Pattern[bytes]:
@@ -156,6 +164,8 @@ class Scanner:
         self._result = Scan()
         self._looks = sys.maxsize
         self._in_traceback = False
+        #: The number of the line in which a gap begins.
+        self._cut = sys.maxsize
 
     def scan(self, lines: Iterable[str]) -> Scan:
         """The lines of a text, with or without their line ends."""
@@ -175,11 +185,12 @@ class Scanner:
         held = b""
         for block in blocks:
             if isinstance(block, Gap):
-                # The line that the gap begins in is cut, and is counted where it ends.
                 last, _ = self._whole_lines(rest + held, last)
                 rest = held = b""
                 self._result.unread += block.size
-                self._result.lines += block.lines
+                self._cut = self._result.lines + 1
+                # No line is shorter than its end: what is near to what, and comes after it, stays true.
+                self._result.lines += block.size
                 continue
             last, rest = self._whole_lines(rest + held, last)
             held = block
@@ -222,7 +233,11 @@ class Scanner:
             hits.sort(key=lambda hit: hit.line.number)
         if last.strip():
             self._result.last = normalise(last, number)
-        return self._result
+        return self._result if self._cut == sys.maxsize else self._result.rewritten(self._placed)
+
+    def _placed(self, line: Line) -> Line:
+        """Behind a gap lines are counted from the end, as ``tail`` counts them."""
+        return line if line.number <= self._cut else replace(line, back=self._result.lines - line.number + 1)
 
     def _line(self, shape: bytes, raw: str) -> None:
         if self._looks <= 0:

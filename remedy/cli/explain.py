@@ -20,11 +20,11 @@ def explain(cause: str, *, facts: str | None, json: bool) -> int:
         sys.stdout.write(page(cause, width()))
         return Exit.DONE
     from remedy.causes.engine import explain_blocks
+    from remedy.facts.log_ends import ends_of
     from remedy.show.secrets import redact
 
     known = _known(facts)
-    blocks = iter(lambda: sys.stdin.buffer.read(1 << 20), b"")
-    diagnosis = explain_blocks(blocks, known).rewritten(redact)
+    diagnosis = explain_blocks(ends_of(sys.stdin.buffer), known).rewritten(redact)
     if diagnosis.unread:
         print(f"remedy: {diagnosis.unread}", file=sys.stderr)
     if json:

@@ -8,28 +8,30 @@ from collections.abc import Iterator
 import pytest
 
 from remedy.causes import engine
-from remedy.causes.ends import Gap, ends
+from remedy.facts.log_ends import Gap, ends
 
 CAUSE = b"sglang.service: Failed at step EXEC spawning /opt/x: No such file or directory\n"
 BLOCK = b'INFO 127.0.0.1 "GET /health HTTP/1.1" 200 OK\n' * 20_000
-
-
-def test_both_ends_and_the_gap_between_them() -> None:
-    blocks = [b"1\n2\n", b"3\n4\n", b"5\n6\n", b"7\n8\n"]
-    assert list(ends(blocks, head=4, tail=4)) == [blocks[0], Gap(8, 4), blocks[3]]
-    assert list(ends(blocks, head=4, tail=12)) == blocks
-    assert list(ends([], head=4, tail=4)) == []
 
 
 @pytest.mark.parametrize("place", ["first", "last"])
 def test_the_cause_at_either_end_is_found_with_its_line(place: str) -> None:
     blocks = [BLOCK] * 60
     whole = [CAUSE, *blocks] if place == "first" else [*blocks, CAUSE]
-    found = engine.explain_blocks(whole)
+    found = engine.explain_blocks(ends(whole))
     assert found.root.id == "exec-failed"
-    line = 1 if place == "first" else 60 * 20_000 + 1
-    assert found.root.evidence[0].source.startswith(f"log:{line}")
-    assert "MiB between" in found.unread
+    assert found.root.evidence[0].source.split()[0] == ("log:1" if place == "first" else "log:-1")
+    assert "MiB between" in found.unread and "log:-1 is its last line" in found.unread
+
+
+def test_behind_a_gap_lines_are_counted_from_the_end() -> None:
+    """A gap begins and ends in the middle of lines; what lies on both sides of it is near to nothing."""
+    scan = engine.scanner().scan_blocks([b"x\n" + CAUSE + b"half a li", Gap(7), b"ne\n" + CAUSE + b"y\nz"])
+    ((signature, hits),) = ((one, hits) for one, hits in scan.found.items() if "exec" in one.anchor.lower())
+    assert [hit.line.source.split()[0] for hit in hits] == ["log:2", "log:-3"], signature
+    assert scan.last is not None and scan.last.source == "log:-1"
+    assert scan.unread == 7
+    assert hits[1].line.number - hits[0].line.number > 7
 
 
 def test_what_was_read_whole_is_not_excused() -> None:
