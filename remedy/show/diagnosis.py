@@ -17,6 +17,8 @@ SCHEMA = 1
 TOLD_BY_CHAIN = frozenset({"nvcc-too-old", "nvcc-too-new", "nvcc-torch-mismatch"})
 # Log lines of one finding that are worth a screen at 2 a.m.; all of them are in the JSON.
 _SHOWN_LINES = 3
+# Characters of a line that are shown: of a longer one its beginning and its end.
+_LONG_LINE, _LINE_BEGIN, _LINE_END = 320, 200, 100
 
 
 def diagnosis_json(look: Look) -> dict[str, Any]:
@@ -218,7 +220,12 @@ def log_text(evidence: Iterable[Evidence], columns: int) -> str:
     shown = list(seen.items())[:_SHOWN_LINES]
     if not shown:
         return ""
-    return "The log says\n" + rows([(time, text) for text, time in shown], columns)
+    return "The log says\n" + rows([(time, _shortened(text)) for text, time in shown], columns)
+
+
+def _shortened(text: str) -> str:
+    """A compiler's command line fills a screen; how it begins and ends is enough to find it in the log."""
+    return text if len(text) <= _LONG_LINE else f"{text[:_LINE_BEGIN].rstrip()} [...] {text[-_LINE_END:].lstrip()}"
 
 
 def time_of(source: str) -> str:

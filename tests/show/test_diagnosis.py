@@ -1,0 +1,30 @@
+"""The text of a diagnosis: the lines that it shows of a log."""
+
+from __future__ import annotations
+
+import pytest
+
+from remedy.causes.types import Evidence
+from remedy.show.diagnosis import log_text
+
+COMMAND = f"/usr/local/cuda/bin/nvcc {'-isystem /usr/include ' * 40}-o /srv/cache/page.cuda.o"
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        ([], ""),
+        (["one", "two", "one", "three", "four"], "The log says\n  x  one\n  x  two\n  x  three"),
+        (["raise RuntimeError(", "RuntimeError: x"], "The log says\n  x  RuntimeError: x"),
+        (["\x1b[31mred\x1b[0m"], "The log says\n  x  red"),
+    ],
+)
+def test_lines_of_a_log(lines: list[str], shown: str) -> None:
+    assert log_text([Evidence("log", line, "x") for line in lines], 80) == shown
+
+
+def test_a_command_that_would_fill_the_screen() -> None:
+    text = log_text([Evidence("log", COMMAND, "x")], 80)
+    assert text.startswith("The log says\n  x  /usr/local/cuda/bin/nvcc -isystem")
+    assert "[...]" in text and text.endswith("page.cuda.o")
+    assert len(text.splitlines()) <= 6
