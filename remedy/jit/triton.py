@@ -65,7 +65,7 @@ def ptxas_problems(version: str, context: Context, *, fatal: bool) -> Iterator[P
             yield Problem(
                 "ptxas-too-old", text, (f"ptxas is of CUDA {dotted(release)}",), fatal, name if path else None
             )
-        elif path and release >= (13, 0) and not at_least(version, "3.6"):
+        elif path and release >= (13, 0) and not at_least(version, "3.5"):
             text = f"Triton {version} can't read the version of a ptxas of CUDA {dotted(release)} ({name}={path})"
             yield Problem("ptxas-too-old", text, (f"{name}={path}",), fatal, name)
 

@@ -172,7 +172,8 @@ def _is_unit_file(path: str) -> bool:
 
 def _costs(inputs: Inputs, outlook: Outlook, steps: Iterable[Step]) -> Iterator[str]:
     """What the restart will take longer for, and what can't be promised."""
-    moves = [step for step in steps if isinstance(step, MoveCache) and not step.new]
+    locks = {lock for cache in inputs.snapshot.caches for lock in cache.locks}
+    moves = [step for step in steps if isinstance(step, MoveCache) and not step.new and step.path not in locks]
     planned = outlook.resolutions if inputs.prewarm else ()
     soon = {build.arguments["path"] for build in ahead.builds(moves, planned, inputs.snapshot)}
     early = [move for move in moves if move.path in soon]

@@ -21,6 +21,19 @@ def touched(inputs: Inputs) -> bool:
     return any(found.mtime_ns > state.inactive_enter * 1000 for found in stats if found)
 
 
+def edited(inputs: Inputs) -> bool:
+    """Whether one of the unit's own files is newer than the failure: its log is of a service with other settings.
+
+    Where it is not known when the service failed: no.
+    """
+    state, service = inputs.snapshot.state, inputs.service
+    if state is None or not state.inactive_enter:
+        return False
+    files = (service.fragment, *service.drop_ins, *(file.path for file in service.environment_files))
+    stats = (inputs.view.stat(path) for path in files if path)
+    return any(found.mtime_ns > state.inactive_enter * 1000 for found in stats if found)
+
+
 def _paths(inputs: Inputs) -> Iterator[str]:
     """The unit's files, its toolkits' compilers, what pip installed, and what dpkg did."""
     service, python = inputs.service, inputs.snapshot.interpreter

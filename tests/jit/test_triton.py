@@ -61,7 +61,8 @@ def test_the_variable_that_counts(version: str, gpu: Capability, name: str | Non
         ("3.6.0", (11, 0), {BLACKWELL: PTXAS}, []),
         ("3.6.0", (11, 0), {PLAIN: PTXAS}, ["ptxas-too-old"]),
         ("3.6.0", (11, 0), {BLACKWELL: "/nowhere/ptxas"}, ["ptxas-too-old"]),
-        ("3.5.1", (12, 1), {PLAIN: PTXAS}, ["ptxas-too-old"]),
+        ("3.4.0", (12, 1), {PLAIN: PTXAS}, ["ptxas-too-old"]),
+        ("3.5.0", (12, 1), {PLAIN: PTXAS}, []),
         ("3.6.0", (12, 0), {BLACKWELL: "/opt/other/ptxas"}, []),
     ],
 )

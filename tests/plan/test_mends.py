@@ -204,7 +204,8 @@ def test_python_headers() -> None:
 
 
 def test_headers_of_a_python_that_is_no_package_s() -> None:
-    made = plan("python-headers-missing")
+    python = replace(interpreter(flashinfer_python="0.6.8.post1"), headers=None)
+    made = plan("python-headers-missing", snapshot=machine(NEW, python=python))
     assert "no package's Python" in (made.impossible or "")
 
 

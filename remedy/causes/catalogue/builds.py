@@ -8,6 +8,7 @@ from remedy.causes import rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, JIT_AT_WORK, NVCC_RUN, OUT_OF_MEMORY_KILL, TIMED_OUT
+from remedy.causes.types import Certainty
 from remedy.hints import Final
 
 # --- jit-build-out-of-memory --------------------------------------------------------------------------------------
@@ -110,7 +111,9 @@ def _cold(case: Case) -> Claim | None:
     if case.has(*BUILD_FAILED):
         return None
     if building and gave_up:
-        return claim_from(building[-2:] + gave_up[:2], certainty="likely", weight=Weight.DECISIVE)
+        timed_out = case.state is not None and case.state.result == "timeout"
+        certainty: Certainty = "confirmed" if timed_out else "likely"
+        return claim_from(building[-2:] + gave_up[:2], certainty=certainty, weight=Weight.DECISIVE)
     if long and not case.errors:
         return claim_from(long[-2:], certainty="possible", weight=Weight.NOTED)
     if building and not case.errors:

@@ -24,17 +24,22 @@ _NAMING: Final = ("CC", "CXX", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_
 
 
 def install(task: Task, name: str, reason: str) -> Draft:
-    """The draft with a distribution's package installed, or given up with apt's reason."""
+    """The draft with a distribution's package installed, or given up with apt's reason; as it is where apt has done
+    that already."""
     simulation = task.inputs.apt.simulate((name,))
     if simulation.errors:
         return task.draft.give_up(f"apt can't install {name}: {simulation.errors[0]}")
     requested = tuple(f"{change.name}={change.version}" for change in simulation.changes if change.name == name)
-    return task.draft.install(InstallPackages(requested or (name,), simulation.changes, "", reason=reason))
+    if not requested:
+        return task.draft
+    return task.draft.install(InstallPackages(requested, simulation.changes, "", reason=reason))
 
 
 def find_ninja(task: Task) -> Draft:
     """The ninja beside the service's interpreter on PATH, behind all else; without one, the distribution's."""
     view, python = task.now.view, task.inputs.snapshot.interpreter
+    if which(view, "ninja", task.env.get("PATH")):
+        return task.draft
     folders = [posixpath.dirname(python.path), posixpath.join(python.prefix, "bin")] if python else []
     folder = next((each for each in folders if is_executable(view, posixpath.join(each, "ninja"))), None)
     if folder:
@@ -48,7 +53,8 @@ def find_compiler(task: Task) -> Draft:
     nvcc = _nvcc(task)
     highest = tables.highest_gcc(nvcc) if nvcc else None
     plain, dead = _plain(task), _dead(task)
-    if dead and plain and accepted(plain.version, highest):
+    whole = plain and all(which(task.now.view, name, task.env.get("PATH")) for name in ("g++", "c++"))
+    if plain and accepted(plain.version, highest) and (dead or (whole and task.cause == "host-compiler-missing")):
         return task.draft.want(dead)
     here = next(_versioned(task, highest), None)
     if here:
@@ -141,6 +147,8 @@ def find_python_headers(task: Task) -> Draft:
     python = task.inputs.snapshot.interpreter
     if python is None or not python.version:
         return task.draft.give_up("which Python the service runs is not known, so neither are its headers")
+    if python.headers:
+        return task.draft
     release = dotted(python.version[:2])
     real = task.now.view.realpath(python.path)
     if not real.startswith("/usr/bin/"):

@@ -12,6 +12,7 @@ from remedy.plan.draft import Draft
 from remedy.plan.mends.build_tools import install
 from remedy.plan.task import Mend, Task
 from remedy.plan.toolkit import RELEASES
+from remedy.plan.touched import edited
 from remedy.view import View
 
 _SONAME: Final = r"\blib(cudart|nvrtc|cublas|cublasLt|curand|cusparse|cusolver|cufft|nvJitLink|cupti)\.so\.(\d+)"
@@ -26,12 +27,15 @@ def find_library(task: Task) -> Draft:
     if not found:
         return task.draft.give_up("the missing library is none of the CUDA toolkit's")
     soname = found.group()
+    entries = [entry for entry in task.env.get("LD_LIBRARY_PATH", "").split(":") if entry]
+    searched = next((each for each in entries if task.now.view.stat(posixpath.join(each, soname))), None)
+    if searched and edited(task.inputs):
+        return task.draft
+    if searched:
+        return task.draft.give_up(f"{searched} is on LD_LIBRARY_PATH and holds {soname}, and yet it was not found")
     folder = next((each for each in _folders(task) if task.now.view.stat(posixpath.join(each, soname))), None)
     if folder is None:
         return _package(task, found[1], int(found[2]), soname)
-    entries = [entry for entry in task.env.get("LD_LIBRARY_PATH", "").split(":") if entry]
-    if folder in entries:
-        return task.draft.give_up(f"{folder} is on LD_LIBRARY_PATH and holds {soname}, and yet it was not found")
     return task.draft.want({"LD_LIBRARY_PATH": ":".join([*entries, folder])})
 
 

@@ -12,6 +12,7 @@ from remedy.plan.draft import Draft
 from remedy.plan.mends.toolkit import with_toolkit
 from remedy.plan.task import Mend, Task
 from remedy.plan.toolkit import choose
+from remedy.plan.touched import edited
 from remedy.value import replace
 
 
@@ -30,6 +31,8 @@ def name_a_ptxas(task: Task) -> Draft:
         )
     if bundled and name in task.env and tables.knows(bundled[0], _target(newest)):
         return task.draft.want({name: None})
+    if bundled and name not in task.env and tables.knows(bundled[0], _target(newest)) and edited(task.inputs):
+        return task.draft
     choice = choose(task.inputs, joined(task.now.resolutions))
     if choice.kit is None:
         return task.draft.give_up("no toolkit fits whose ptxas could be named to Triton")

@@ -8,6 +8,7 @@ from typing import Final
 from remedy.causes.entry import MendKind
 from remedy.plan.draft import Draft
 from remedy.plan.task import Mend, Task
+from remedy.plan.touched import edited
 from remedy.view import View, is_executable, is_file
 
 # cicc on FlashInfer's and CUTLASS' templates; several gigabytes each is what such builds are seen to take.
@@ -38,7 +39,9 @@ def seconds(text: str) -> float | None:
 
 
 def allow_more_time(task: Task) -> Draft:
-    """TimeoutStartSec= well above the last good start, twice what it was, and at least half an hour."""
+    """TimeoutStartSec= well above the last good start, twice what it was, and at least half an hour; once a failure."""
+    if edited(task.inputs):
+        return task.draft
     setting = task.now.service.value("Service", "TimeoutStartSec") or task.now.service.value("Service", "TimeoutSec")
     now = seconds(setting.value) if setting else 90.0
     if now is None:
@@ -55,7 +58,9 @@ def let_it_finish(task: Task) -> Draft:
 
 
 def fewer_jobs(task: Task) -> Draft:
-    """MAX_JOBS so that the compilers fit into memory: half of what it was, one for four gigabytes."""
+    """MAX_JOBS so that the compilers fit into memory: half of what it was, one for four gigabytes; once a failure."""
+    if edited(task.inputs):
+        return task.draft
     view = task.now.view
     processors, memory = _processors(view), _memory(task)
     now = task.env.get("MAX_JOBS", "")
