@@ -101,12 +101,13 @@ def _let_go_of_output() -> None:
 
 
 def _say(message: str, hint: str | None) -> None:
+    from remedy.show.host import typed
     from remedy.show.text import plain
 
     # Names and paths in it may be anybody's.
     print(f"remedy: {plain(message)}", file=sys.stderr)
     if hint:
-        print(f"  {plain(hint)}", file=sys.stderr)
+        print(f"  {typed(plain(hint))}", file=sys.stderr)
 
 
 if __name__ == "__main__":

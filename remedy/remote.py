@@ -1,8 +1,8 @@
-"""``--host``: another machine is looked at over ssh; it needs sshd and Python, and nothing is installed there.
+"""``--host``: a command is run on another machine over ssh; it needs sshd and Python, and nothing is installed there.
 
-The package goes over the connection into memory (memfd_create(2)) and is imported from there, so that nothing is left
-behind, however the connection ends. A change is made by the remedy that is installed there: what a power cut leaves of
-one has to be finished at boot, by a program that is still there.
+The package goes over the connection into memory (memfd_create(2)) and is imported from there: a command that only looks
+leaves nothing behind, however the connection ends. For a change it goes to the disk there until the change has ended
+(remedy.change.brought); where a remedy is installed, that one makes the change.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from remedy.errors import RemedyError, UsageError
+from remedy.errors import Exit, RemedyError, UsageError
+from remedy.show.host import CHANGES, LOOKS, VARIABLE
 from remedy.show.text import colours, width
 
-#: Commands that read only, and those that need a remedy over there.
-LOOKS = frozenset(("check", "diagnose", "history", "show", "snapshot", "toolkits", "watch"))
-CHANGES = frozenset(("fix", "recover", "rollback"))
 #: ssh(1) returns this where it failed itself, a shell that where there is no such program.
 _SSH_FAILED, _NO_PROGRAM = 255, 127
 #: [user@]host, an alias of ssh_config(5), or an address. No part can be taken for an option, or expanded by a shell.
@@ -31,7 +29,7 @@ _HOST = re.compile(r"(?:\w[\w.+\\-]*@)?(?:\w[\w.-]*|\[?[0-9A-Fa-f:.]+(?:%\w+)?\]
 _PACKAGES = ("remedy", "typer", "click", "typing_extensions", "annotated_doc", "shellingham", "debian")
 #: Standard input brings a line of JSON and the archive; its end is the connection's.
 _BOOT = """
-import json, os, signal, sys, threading
+import importlib, json, os, signal, sys, threading
 if sys.version_info < (3, 10):
     sys.exit("remedy: python3 is %d.%d there, and remedy needs 3.10" % sys.version_info[:2])
 head = json.loads(sys.stdin.buffer.readline())
@@ -45,9 +43,9 @@ threading.Thread(target=leave, daemon=True).start()
 os.environ.update(head["environment"])
 sys.path.insert(0, "/proc/self/fd/%d" % kept)
 sys.argv[1:] = head["arguments"]
-from remedy.__main__ import main
-main()
+importlib.import_module(head["module"]).main()
 """
+_READS_ONLY = frozenset(("--dry-run", "--help", "-h"))
 
 
 def run(host: str, arguments: Sequence[str]) -> int:
@@ -60,45 +58,65 @@ def run(host: str, arguments: Sequence[str]) -> int:
         hint = "user@machine, as ssh takes it; a port or a jump host stands in ~/.ssh/config"
         raise UsageError(f"--host {host!r} is no host", hint=hint)
     command = arguments[0]
-    if command in CHANGES and not (command == "fix" and "--dry-run" in arguments):
-        return _by_its_own(host, arguments)
     if command not in LOOKS | CHANGES:
         raise UsageError(f"{command}: no command for --host", hint=f"there are {', '.join(sorted(LOOKS | CHANGES))}")
     if "--snapshot" in arguments:
         raise UsageError("--host and --snapshot exclude each other")
-    return _by_ours(host, arguments)
+    settled = _settled(host) if command in CHANGES and not _READS_ONLY & set(arguments) else None
+    return _in_memory(host, arguments) if settled is None else _from_disk(host, settled, arguments)
 
 
-def _by_ours(host: str, arguments: Sequence[str]) -> int:
+def _in_memory(host: str, arguments: Sequence[str]) -> int:
+    environment = {"COLUMNS": str(width()), **({"FORCE_COLOR": "1"} if colours() else {}), VARIABLE: host}
+    head = {"module": "remedy.__main__", "environment": environment, "arguments": list(arguments)}
+    code, _ = _send(host, head)
+    return code
+
+
+def _settled(host: str) -> list[str] | None:
+    """The command there that is to make a change; None where the user there may make none: the code in memory says it.
+
+    Raises RemedyError.
+    """
+    code, said = _send(host, {"module": "remedy.settle", "environment": {}, "arguments": []}, subprocess.PIPE)
+    try:
+        answer = json.loads(said)
+    except ValueError:
+        # What it said instead stands on standard error.
+        raise RemedyError(f"the change could not be prepared on {host}: python3 ended with status {code}") from None
+    if "message" in answer:
+        raise RemedyError(answer["message"], hint=answer["hint"], exit_code=Exit(answer["code"]))
+    command: list[str] | None = answer["command"]
+    return command
+
+
+def _send(host: str, head: Mapping[str, object], stdout: int | None = None) -> tuple[int, bytes]:
+    """Send the archive, and run a module's ``main`` out of it; returns its exit code, and its output where it is
+    asked for. Raises RemedyError where the connection fails, or where there is no Python."""
     packed = archive()
-    environment = {"COLUMNS": str(width()), **({"FORCE_COLOR": "1"} if colours() else {})}
-    head = {"size": len(packed), "environment": environment, "arguments": list(arguments)}
-    ssh = _ssh(host, f"exec python3 -I -X utf8 -c '{_BOOT}'", "-T", stdin=subprocess.PIPE)
+    ssh = _ssh(host, f"exec python3 -I -X utf8 -c '{_BOOT}'", "-T", stdin=subprocess.PIPE, stdout=stdout)
     assert ssh.stdin is not None
     with ssh:
         try:
-            ssh.stdin.write(json.dumps(head).encode() + b"\n" + packed)
+            ssh.stdin.write(json.dumps({**head, "size": len(packed)}).encode() + b"\n" + packed)
             ssh.stdin.flush()
         except BrokenPipeError:
             pass
+        said = ssh.stdout.read() if ssh.stdout else b""
         # Held open until the command ends: it goes when its standard input does.
         code = ssh.wait()
     if code == _NO_PROGRAM:
         raise RemedyError(f"there is no python3 on {host}", hint="apt-get install python3")
     if code == _SSH_FAILED:
         raise RemedyError(f"the ssh connection to {host} failed", hint=f"ssh {host} shows whether it works by itself")
-    return code
+    return code, said
 
 
-def _by_its_own(host: str, arguments: Sequence[str]) -> int:
+def _from_disk(host: str, command: Sequence[str], arguments: Sequence[str]) -> int:
     at_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
-    with _ssh(host, shlex.join(("exec", "remedy", *arguments)), "-t" if at_terminal else "-T") as ssh:
+    words = ["exec", "env", f"{VARIABLE}={host}", *command, *arguments]
+    with _ssh(host, shlex.join(words), "-t" if at_terminal else "-T") as ssh:
         code = ssh.wait()
-    if code == _NO_PROGRAM:
-        raise RemedyError(
-            f"remedy is not installed on {host}: a change needs it there, to finish at boot what a power cut leaves",
-            hint="install it there; `fix --dry-run` shows the plan without it",
-        )
     if code == _SSH_FAILED:
         raise RemedyError(
             f"the ssh connection to {host} failed or was lost; a change that has begun goes on there",
@@ -107,19 +125,21 @@ def _by_its_own(host: str, arguments: Sequence[str]) -> int:
     return code
 
 
-def _ssh(host: str, command: str, *options: str, stdin: int | None = None) -> subprocess.Popen[bytes]:
+def _ssh(
+    host: str, command: str, *options: str, stdin: int | None = None, stdout: int | None = None
+) -> subprocess.Popen[bytes]:
     """Start ssh as the user has set it up. Without a terminal it asks nothing."""
     quiet = () if sys.stdin and sys.stdin.isatty() else ("-o", "BatchMode=yes")
     # Without the notice that a connection with a terminal was closed.
     argv = ["ssh", *options, *quiet, "-o", "LogLevel=ERROR", "--", host, command]
     try:
-        return subprocess.Popen(argv, stdin=stdin)
+        return subprocess.Popen(argv, stdin=stdin, stdout=stdout)
     except FileNotFoundError:
         raise RemedyError("ssh is not installed here", hint="apt-get install openssh-client") from None
 
 
 def archive() -> bytes:
-    """A zip file of everything that a command that only looks may import beside the standard library."""
+    """A zip file of everything that a command may import beside the standard library."""
     from zipfile import ZIP_DEFLATED, ZipFile
 
     packed = io.BytesIO()

@@ -16,7 +16,7 @@ PACKAGE = PROJECT / "remedy"
 ROOMS = ("unit", "facts", "jit", "causes", "plan", "gate", "change")
 TOOLS = ("errors", "hints", "value", "view", "listing", "pattern")
 #: What leads through the rooms, shows what they say, or takes what people type.
-ABOVE = ("show", "road", "proof", "prewarm", "repair", "worker", "remote", "cli", "__main__")
+ABOVE = ("show", "road", "proof", "prewarm", "repair", "worker", "settle", "remote", "cli", "__main__")
 PURE = ("unit", "jit", "causes", "plan")
 #: Modules that reach for files, processes, clocks, the network or a bus.
 EFFECTS = frozenset(

@@ -32,4 +32,7 @@ if __name__ == "__main__":
         sys.path.insert(0, ROOT)
     import runpy
 
-    runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+    from remedy.change.brought import held
+
+    with held(Path(ROOT)):
+        runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)

@@ -91,11 +91,13 @@ def snapshot(unit: str, *, gpu_arch: str | None, user: bool) -> int:
 
 def check(unit: str, *, gpu_arch: str | None, user: bool) -> int:
     """One line of reason where the service's toolchain can't work."""
+    from remedy.show.host import typed
     from remedy.show.text import plain
 
     service, resolutions = resolve_here(unit, user=user, gpu_arch=gpu_arch)
     fatal = [problem for resolution in resolutions for problem in resolution.problems if problem.fatal]
     if not fatal:
         return Exit.DONE
-    print(f"{service.name}: {plain(fatal[0].text)} ({fatal[0].cause}); remedy diagnose {service.name}")
+    more = typed(f"remedy diagnose {service.name}")
+    print(f"{service.name}: {plain(fatal[0].text)} ({fatal[0].cause}); {more}")
     return Exit.PROBLEM

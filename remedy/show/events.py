@@ -5,6 +5,7 @@ from __future__ import annotations
 from remedy.change.types import Event, Outcome
 from remedy.gate.types import Progress, Verdict
 from remedy.hints import Any
+from remedy.show.host import typed
 from remedy.show.secrets import redact
 from remedy.show.text import bold, duration, plain, wrap
 
@@ -119,12 +120,12 @@ def outcome_text(outcome: Outcome, columns: int = 80) -> str:
     """The end of a command, for people."""
     parts = ["", bold(ENDINGS[outcome.name])]
     if outcome.reason and outcome.name not in ("healthy", "planned"):
-        parts.append(wrap(redact(plain(outcome.reason)), 2, columns))
+        parts.append(wrap(typed(redact(plain(outcome.reason))), 2, columns))
     if outcome.left:
         parts.append("Left to do by hand:")
-        parts += [wrap(f"- {redact(plain(left))}", 2, columns, hanging=4) for left in outcome.left]
+        parts += [wrap(f"- {typed(redact(plain(left)))}", 2, columns, hanging=4) for left in outcome.left]
     if outcome.transaction:
-        parts.append(f"  transaction {outcome.transaction}   (remedy history {outcome.transaction})")
+        parts.append(typed(f"  transaction {outcome.transaction}   (remedy history {outcome.transaction})"))
         if outcome.name == "healthy":
-            parts.append("  to undo it: remedy rollback")
+            parts.append(typed("  to undo it: remedy rollback"))
     return "\n".join(parts)
