@@ -6,12 +6,19 @@ import os
 from collections.abc import Sequence
 from unicodedata import combining, east_asian_width
 
-from remedy.hints import TextIO
+from remedy.hints import Final, TextIO
+
+#: Everything from the cursor's line on goes (ECMA-48: EL, CUF, ED); not by ED in the first column, since tmux keeps a
+#: screen that is cleared from its first cell on in its history.
+_CLEAR: Final = "\r\x1b[K\x1b[C\x1b[J\r"
+#: Lines are cut at the margin, or wrapped (DECAWM).
+_NO_WRAP: Final = "\x1b[?7l"
+_WRAP: Final = "\x1b[?7h"
 
 
 class Block:
-    """The lines that pass. What stays is written above them. They are cut to the terminal's width of the moment; where
-    that has become less since, the rows that the old ones take by now are taken away."""
+    """The lines that pass. What stays is written above them. The cursor waits at the first of them, so that all from
+    there on is theirs, however a terminal wraps anew what it shows when it becomes wider or narrower."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -22,23 +29,19 @@ class Block:
         columns = _columns(self._stream)
         cut = [shorten(line, columns - 1) for line in lines]
         if cut != self._shown:
-            self._put(self._erased(columns) + "\n".join(cut))
+            up = f"\x1b[{len(cut) - 1}A" if len(cut) > 1 else ""
+            # Terminals tell of a new width late: a line that is too long by now must not take a second row.
+            self._put(_CLEAR + _NO_WRAP + "\n".join(cut) + _WRAP + "\r" + up if cut else _CLEAR)
             self._shown = cut
 
     def above(self, text: str) -> None:
         """Write text that stays; the lines that pass are gone until they are shown again."""
-        self._put(f"{self._erased(_columns(self._stream))}{text}\n")
+        self._put(f"{_CLEAR if self._shown else ''}{text}\n")
         self._shown = []
 
     def clear(self) -> None:
         """Take the lines away."""
         self.show([])
-
-    def _erased(self, columns: int) -> str:
-        if not self._shown:
-            return ""
-        rows = sum(max(1, -(-cells(line) // columns)) for line in self._shown)
-        return "\r" + "\x1b[A" * (rows - 1) + "\x1b[J"
 
     def _put(self, text: str) -> None:
         self._stream.write(text)

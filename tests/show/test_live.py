@@ -50,13 +50,26 @@ class Screen:
     def _size(self, columns: int) -> None:
         fcntl.ioctl(self.stream.fileno(), termios.TIOCSWINSZ, struct.pack("HHHH", self._rows, columns, 0, 0))
 
-    def narrow(self, columns: int) -> None:
-        """Make it narrower, as terminals do that wrap what stood there: every line anew."""
-        old = self.lines()
-        self._size(columns)
+    def resize(self, columns: int, *, told: bool = True) -> None:
+        """Make it wider or narrower, as terminals do that wrap anew what stands there: rows that were full go on in
+        the next one, and the cursor stays at its character. tmux tells a program of it up to 250 ms later."""
+        rows = self.lines()
+        texts, at, full = [""], (0, 0), False
+        for number, row in enumerate(rows):
+            if number and not full:
+                texts.append("")
+            if number == self._shown.cursor.y:
+                at = (len(texts) - 1, len(texts[-1]) + self._shown.cursor.x)
+            texts[-1] += row
+            full = len(row) == self._shown.columns
+        wrapped = [[text[n : n + columns] for n in range(0, max(1, len(text)), columns)] for text in texts]
+        row = sum(map(len, wrapped[: at[0]])) + at[1] // columns
         self._shown = pyte.Screen(columns, self._rows)
         self._feed = pyte.ByteStream(self._shown)
-        self._feed.feed("\r\n".join(old).encode())
+        self._feed.feed("\r\n".join(part for parts in wrapped for part in parts).encode())
+        self._shown.cursor_position(row + 1, at[1] % columns + 1)
+        if told:
+            self._size(columns)
 
     def lines(self) -> list[str]:
         """Its lines down to the last that holds something."""
@@ -148,17 +161,35 @@ def test_nothing_is_wider_than_the_terminal(columns: int) -> None:
         assert len(lines) < 12
 
 
-def test_a_terminal_that_becomes_narrower_keeps_no_rests() -> None:
+@pytest.mark.parametrize("widths", [(50,), (30, 80), (60, 40), (60, 40, 100), (90, 30, 45)])
+@pytest.mark.parametrize("told", [True, False], ids=["told", "told-late"])
+def test_a_new_width_leaves_nothing_behind(widths: tuple[int, ...], told: bool) -> None:
     with terminal(80) as (screen, live, clock):
         live.event(step("restart sglang.service", "begin"))
         live.event(start())
-        screen.lines()
-        screen.narrow(50)
+        for columns in widths:
+            screen.resize(columns, told=told)
+            clock.now += 1
+            live.tick()
+        screen.resize(columns)
         clock.now += 1
         live.tick()
         lines = screen.lines()
         assert lines[0] == "[2/3] restart sglang.service"
-        assert len(lines) == 4 and lines[2].startswith("73 s of about") and lines[3].endswith("…")
+        assert lines[-2].startswith(f"{73 + len(widths)} s of about") and lines[-1].strip().startswith("Loading")
+        assert sum("about" in line for line in lines) == 1
+        live.event(step("restart sglang.service", "done"))
+        assert not any("about" in line or "Loading" in line for line in screen.lines())
+
+
+def test_a_screen_is_never_cleared_from_its_first_cell() -> None:
+    with terminal() as (screen, live, clock):
+        live.event(step("install cuda-nvcc-13-0", "begin"))
+        for _ in range(3):
+            clock.now += 1
+            live.tick()
+            screen.lines()
+        assert b"\x1b[J" in screen.written and not re.search(rb"(\r|\n|^)\x1b\[J", screen.written)
 
 
 def test_what_the_service_logs_moves_no_cursor() -> None:
