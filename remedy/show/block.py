@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from unicodedata import combining, east_asian_width
 
 from remedy.hints import Final, TextIO
+from remedy.show.text import shorten
 
 #: Everything from the cursor's line on goes (ECMA-48: EL, CUF, ED); not by ED in the first column, since tmux keeps a
 #: screen that is cleared from its first cell on in its history.
@@ -53,23 +53,3 @@ def _columns(stream: TextIO) -> int:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):
         return 80
-
-
-def cells(text: str) -> int:
-    """Columns that a text takes in a terminal: two for a wide character (UAX #11), none for a combining one."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(one) else 2 if east_asian_width(one) in "WF" else 1 for one in text)
-
-
-def shorten(text: str, columns: int) -> str:
-    """The text cut to so many columns, with an ellipsis where something is missing."""
-    if cells(text) <= columns:
-        return text
-    kept, left = [], columns - 1
-    for one in text:
-        left -= cells(one)
-        if left < 0:
-            break
-        kept.append(one)
-    return "".join(kept) + ("…" if columns > 0 else "")

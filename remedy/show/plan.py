@@ -8,7 +8,7 @@ from itertools import groupby
 from remedy.hints import Any
 from remedy.plan.types import BuildToolkit, EditFile, InstallPackages, MoveCache, PackageChange, Plan, RestartUnit, Step
 from remedy.show.diff import unified
-from remedy.show.text import bold, dotted, duration, plain, size, wrap
+from remedy.show.text import bold, cells, dotted, duration, padded, plain, size, wrap
 
 SCHEMA = 1
 Redact = Callable[[str], str]
@@ -216,8 +216,8 @@ def _reasons(pairs: Iterable[tuple[str, str]], columns: int) -> str:
     """Name and reason in two columns; a name that is too long for that has its reason below it."""
     lines = []
     for name, why in ((plain(name), plain(why)) for name, why in pairs):
-        if len(name) > _LABEL:
+        if cells(name) > _LABEL:
             lines += [wrap(name, 2, columns), wrap(why, 4 + _LABEL, columns)]
         else:
-            lines.append(wrap(f"{name:<{_LABEL}}  {why}", 2, columns, 4 + _LABEL))
+            lines.append(wrap(f"{padded(name, _LABEL)}  {why}", 2, columns, 4 + _LABEL))
     return "\n".join(lines)

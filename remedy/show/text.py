@@ -14,6 +14,10 @@ from remedy.pattern import pattern
 _CONTROL = pattern("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _ESCAPE = pattern("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\-_])")
 
+# Marks that begin no line, and those that end none, as JIS X 4051 has it.
+_CLOSING = ",.:;!?)]}、。，．：；！？）］｝」』】〉》〕ー々"
+_OPENING = "([{（［｛「『【〈《〔"
+
 # What textwrap takes for white space.
 _BLANKS = {ord(blank): " " for blank in "\t\n\x0b\x0c\r"}
 
@@ -55,12 +59,46 @@ def bold(text: str, stream: TextIO = sys.stdout) -> str:
     return f"\x1b[1m{text}\x1b[0m" if colours(stream) else text
 
 
+def cells(text: str) -> int:
+    """Columns that a text takes in a terminal: two for a wide character (UAX #11), none for one that only changes the
+    one before it."""
+    if text.isascii():
+        return len(text)
+    # A library of its own, which plain text can do without.
+    from unicodedata import category, east_asian_width
+
+    return sum(
+        2 if east_asian_width(one) in "WF" else 0 if category(one) in ("Mn", "Me", "Cf") and one != "\xad" else 1
+        for one in text
+    )
+
+
+def shorten(text: str, columns: int) -> str:
+    """The text cut to so many columns, with an ellipsis where something is missing."""
+    if cells(text) <= columns:
+        return text
+    kept, left = [], columns - 1
+    for one in text:
+        left -= cells(one)
+        if left < 0:
+            break
+        kept.append(one)
+    return "".join(kept) + ("…" if columns > 0 else "")
+
+
+def padded(text: str, columns: int) -> str:
+    """The text with blanks behind it up to so many columns."""
+    return text + " " * (columns - cells(text))
+
+
 def fill(text: str, columns: int, first: str = "", rest: str = "") -> str:
     """A paragraph in lines of at most ``columns``, the first one behind ``first``, the others behind ``rest``.
 
-    As textwrap.fill where neither long words nor hyphens are broken; that module compiles five patterns to get there.
+    As textwrap.fill where neither long words nor hyphens are broken; that module compiles five patterns to get there,
+    and counts characters. Writing without blanks between its words (Chinese, Japanese) is broken where a line ends.
     """
-    pieces = [piece for piece in re.split("( +)", text.expandtabs().translate(_BLANKS)) if piece]
+    room = columns - max(cells(first), cells(rest))
+    pieces = [piece for word in _words(text) for piece in ([word] if cells(word) <= room else _parts(word))]
     pieces.reverse()
     lines: list[str] = []
     while pieces:
@@ -68,15 +106,34 @@ def fill(text: str, columns: int, first: str = "", rest: str = "") -> str:
         if lines and not pieces[-1].strip():
             pieces.pop()
         line: list[str] = []
-        room = columns - len(indent)
-        while pieces and (len(pieces[-1]) <= room or (not line and len(pieces[-1]) > columns - len(indent))):
-            room -= len(pieces[-1])
+        room = columns - cells(indent)
+        while pieces and ((taken := cells(pieces[-1])) <= room or (not line and taken > columns - cells(indent))):
+            room -= taken
             line.append(pieces.pop())
         if line and not line[-1].strip():
             line.pop()
         if line:
             lines.append(indent + "".join(line))
     return "\n".join(lines)
+
+
+def _words(text: str) -> list[str]:
+    """Words and the blanks between them."""
+    return [piece for piece in re.split("( +)", text.expandtabs().translate(_BLANKS)) if piece]
+
+
+def _parts(word: str) -> list[str]:
+    """A word where it may be broken: before and behind a wide character (UAX #14), but for brackets and marks. A path
+    stays whole, so that it can be copied."""
+    if word.isascii() or "/" in word:
+        return [word]
+    parts = [""]
+    for one in word:
+        last = parts[-1][-1:]
+        if last and 2 in (cells(one), cells(last)) and one not in _CLOSING and last not in _OPENING:
+            parts.append("")
+        parts[-1] += one
+    return parts
 
 
 def wrap(text: str, indent: int = 0, columns: int = 80, hanging: int | None = None) -> str:
@@ -86,9 +143,9 @@ def wrap(text: str, indent: int = 0, columns: int = 80, hanging: int | None = No
 
 def rows(pairs: Sequence[tuple[str, str]], columns: int = 80, indent: int = 2) -> str:
     """Label and text in two columns, the text wrapped below itself."""
-    label_width = max((len(label) for label, _ in pairs), default=0) + 2
+    label_width = max((cells(label) for label, _ in pairs), default=0) + 2
     rest = " " * (indent + label_width)
-    return "\n".join(fill(text, columns, " " * indent + label.ljust(label_width), rest) for label, text in pairs)
+    return "\n".join(fill(text, columns, " " * indent + padded(label, label_width), rest) for label, text in pairs)
 
 
 def size(count: int) -> str:

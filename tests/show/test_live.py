@@ -19,7 +19,6 @@ import pytest
 
 from remedy.change.types import Event
 from remedy.gate.types import Progress, Verdict
-from remedy.show.block import cells, shorten
 from remedy.show.live import JsonLines, Live
 
 SHARDS = "[2026-05-02 10:11:03 TP0] Loading safetensors checkpoint shards:  62% Completed | 18/29 [01:21<00:50]"
@@ -63,11 +62,11 @@ class Screen:
             texts[-1] += row
             full = len(row) == self._shown.columns
         wrapped = [[text[n : n + columns] for n in range(0, max(1, len(text)), columns)] for text in texts]
-        row = sum(map(len, wrapped[: at[0]])) + at[1] // columns
+        above = sum(map(len, wrapped[: at[0]])) + at[1] // columns
         self._shown = pyte.Screen(columns, self._rows)
         self._feed = pyte.ByteStream(self._shown)
         self._feed.feed("\r\n".join(part for parts in wrapped for part in parts).encode())
-        self._shown.cursor_position(row + 1, at[1] % columns + 1)
+        self._shown.cursor_position(above + 1, at[1] % columns + 1)
         if told:
             self._size(columns)
 
@@ -274,11 +273,3 @@ def test_json_lines_are_bounded() -> None:
     said = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert 9 <= len(said) <= 12
     assert (said[-1]["phase"], said[-1]["done"], said[-1]["total"], said[-1]["expected"]) == ("weights", 18, 29, 630.0)
-
-
-@pytest.mark.parametrize(
-    ("text", "columns", "cut"),
-    [("abcdef", 6, "abcdef"), ("abcdef", 5, "abcd…"), ("模型加载", 5, "模型…"), ("ab", 1, "…")],
-)
-def test_shortened(text: str, columns: int, cut: str) -> None:
-    assert shorten(text, columns) == cut and cells(cut) <= columns

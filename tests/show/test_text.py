@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remedy.show.text import colours, fill, plain, rows, width, wrap
+from remedy.show.text import cells, colours, fill, plain, rows, shorten, width, wrap
 
 TEXTS = st.lists(st.sampled_from(["a", "word", "/usr/local/cuda-13.0/bin", " ", "  ", "\t", "\n", "é\xa0", "-x"])).map(
     "".join
@@ -30,6 +30,42 @@ def test_wrap_and_rows() -> None:
     assert wrap("one two three", 2, 9) == "  one two\n  three"
     assert wrap("one two", 0, 5, hanging=2) == "one\n  two"
     assert rows([("a", "one two"), ("bbb", "x")], 11) == "  a    one\n       two\n  bbb  x"
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [("", 0), ("ab", 2), ("é", 1), ("e\u0301", 1), ("模型", 4), ("ﾃｽﾄ", 3), ("テスト", 6), ("a\u200db", 2), ("…", 1)],
+)
+def test_cells(text: str, columns: int) -> None:
+    assert cells(text) == columns
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "cut"),
+    [("abcdef", 6, "abcdef"), ("abcdef", 5, "abcd…"), ("模型加载", 5, "模型…"), ("ab", 1, "…")],
+)
+def test_shortened(text: str, columns: int, cut: str) -> None:
+    assert shorten(text, columns) == cut and cells(cut) <= columns
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "lines"),
+    [
+        ("モデル が ない", 10, ["モデル が", "ない"]),
+        ("エラー: モデルがありません", 12, ["エラー: モデ", "ルがありませ", "ん"]),
+        ("読めません。見つかりません。", 10, ["読めませ", "ん。見つか", "りません。"]),
+        ("見つからない「模型」です", 14, ["見つからない", "「模型」です"]),
+        ("x /models/日本語モデル x", 10, ["x", "/models/日本語モデル", "x"]),
+        ("torch2の版はCUDA13.0です", 9, ["torch2の", "版は", "CUDA13.0", "です"]),
+        ("e\u0301\u0301a e\u0301a", 5, ["e\u0301\u0301a e\u0301a"]),
+    ],
+)
+def test_wide_characters_take_two_columns(text: str, columns: int, lines: list[str]) -> None:
+    assert fill(text, columns).split("\n") == lines
+
+
+def test_wide_labels_stand_in_their_column() -> None:
+    assert rows([("模型", "one two"), ("b", "x")], 12) == "  模型  one\n        two\n  b     x"
 
 
 @pytest.mark.parametrize(
