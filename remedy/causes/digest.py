@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 
 from remedy.causes.case import Case, LibraryProblem
@@ -121,11 +122,7 @@ def _placed(line: Line, journal: Sequence[LogLine]) -> Line:
 
 def _utc(realtime: int) -> str:
     """Microseconds since the epoch as ISO 8601 in UTC; empty for 0."""
-    if not realtime:
-        return ""
-    from datetime import datetime, timezone
-
-    return datetime.fromtimestamp(realtime / 1e6, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(realtime // 1_000_000)) if realtime else ""
 
 
 def _sandbox(service: Service) -> dict[str, Evidence]:

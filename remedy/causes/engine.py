@@ -199,6 +199,8 @@ def fill(template: str, words: Mapping[str, str]) -> str:
     """The template with its words, or what stands after ``||`` where one of them was not captured. Texts that come
     from elsewhere may hold braces of their own: only words in braces are looked at.
     """
+    if "{" not in template:
+        return template.strip()
     first, _, plain = template.partition("||")
     wanted = re.findall(r"\{(\w+)\}", first)
     chosen = first if not plain or all(word in words for word in wanted) else plain

@@ -16,11 +16,12 @@ from remedy.view import View, which
 
 COMMANDS = ("gcc", "g++", "cc", "c++", "clang", "clang++")
 _TIMEOUT = 5.0
-#: Debian's and Ubuntu's compilers carry their major version in the real file name.
-_NAMED = pattern(r"(?:[\w.]+-[\w.]+-[\w.]+-)?(?P<kind>gcc|g\+\+|clang|clang\+\+)-(?P<version>\d+(?:\.\d+)*)$")
-_LLVM = pattern(r"/llvm-(\d+)/bin/clang(?:\+\+)?$")
 
 Kind = Literal["gcc", "clang", "unknown"]
+
+#: Debian's and Ubuntu's compilers carry their major version in the real file name, or in the folder's.
+_KINDS: Mapping[str, Kind] = {"gcc": "gcc", "g++": "gcc", "clang": "clang", "clang++": "clang"}
+_LLVM = pattern(r"/llvm-(\d+)/bin$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +71,15 @@ def finish(lookups: tuple[Lookup, ...]) -> tuple[HostCompiler, ...]:
 
 def version_of_name(path: str) -> tuple[Kind, Version | None]:
     """Kind and version of a real path such as /usr/bin/x86_64-linux-gnu-gcc-12 or /usr/lib/llvm-15/bin/clang."""
-    llvm = _LLVM.search(path)
-    if llvm:
+    folder, name = posixpath.split(path)
+    if name in ("clang", "clang++") and (llvm := _LLVM.search(folder)):
         return "clang", (int(llvm[1]),)
-    named = _NAMED.match(posixpath.basename(path))
-    if not named:
+    # In front of the name there may be a target: architecture, system, ABI.
+    *target, program, version = name.split("-") if "-" in name else ("", "")
+    numbers = version.split(".")
+    if program not in _KINDS or len(target) not in (0, 3) or not all(map(str.isdecimal, numbers)):
         return "unknown", None
-    kind: Kind = "clang" if named["kind"].startswith("clang") else "gcc"
-    return kind, tuple(int(part) for part in named["version"].split("."))
+    return _KINDS[program], tuple(map(int, numbers))
 
 
 def parse_version(text: str) -> tuple[Kind, Version | None]:

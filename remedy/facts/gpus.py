@@ -69,8 +69,11 @@ def capability_of_pci(device: int) -> tuple[int, int] | None:
 
 def parse_arch(text: str) -> tuple[int, int] | None:
     """A compute capability as people write one: ``12.0``, ``120``, ``sm_120a``, ``12.0f``; None for anything else."""
-    found = re.fullmatch(r"(?:sm_|compute_)?(\d+)\.?(\d)[af]?", text.strip())
-    return (int(found[1]), int(found[2])) if found else None
+    digits = text.strip().removeprefix("sm_").removeprefix("compute_")
+    if digits[-1:] in ("a", "f"):
+        digits = digits[:-1]
+    major, _, minor = digits.rpartition(".") if "." in digits else (digits[:-1], "", digits[-1:])
+    return (int(major), int(minor)) if major.isdecimal() and minor.isdecimal() and len(minor) == 1 else None
 
 
 def overridden(gpu_arch: str, count: int = 1) -> tuple[Gpu, ...]:
@@ -138,8 +141,8 @@ def parse_nvidia_smi(text: str) -> tuple[Gpu, ...]:
 
 def smi_driver_version(text: str) -> str | None:
     """The driver version that nvidia-smi names."""
-    found = re.search(r",\s*(\d+\.\d[\d.]*)\s*$", text, re.MULTILINE)
-    return found[1] if found else None
+    last = (line.rpartition(",")[2].strip() for line in text.splitlines() if "," in line)
+    return next((field for field in last if "." in field and field.replace(".", "").isdecimal()), None)
 
 
 def read_gpus(view: View, smi: Result | None) -> tuple[tuple[Gpu, ...], Missing | None]:

@@ -73,7 +73,10 @@ def read_dists(view: View, folders: tuple[str, ...]) -> dict[str, Dist]:
 
 def normalised(name: str) -> str:
     """A distribution's name as PyPA's "Names and normalization" compares it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+    dashed = name.lower().replace("_", "-").replace(".", "-")
+    while "--" in dashed:
+        dashed = dashed.replace("--", "-")
+    return dashed
 
 
 def parse_pyvenv(text: str) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 
 from remedy.facts.names import text_of
@@ -69,8 +68,9 @@ def parse_state(text: str, boot: int, up: float = 0.0) -> UnitState:
 
 def boot_time(view: View) -> int:
     """When the machine booted, to the second, in microseconds since the epoch: proc_stat(5)."""
-    found = re.search(r"^btime (\d+)$", text_of(view, "/proc/stat"), re.MULTILINE)
-    return int(found[1]) * 1_000_000 if found else 0
+    _, _, after = text_of(view, "/proc/stat").partition("\nbtime ")
+    digits = after.partition("\n")[0]
+    return int(digits) * 1_000_000 if digits.isdecimal() else 0
 
 
 def uptime(view: View) -> float:

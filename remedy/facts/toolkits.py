@@ -158,7 +158,7 @@ def _roots(view: View, env: Mapping[str, str], interpreter: Interpreter | None) 
 def _usual_roots(view: View, interpreter: Interpreter | None) -> Iterator[str]:
     for parent in ("/usr/local", "/opt"):
         # The bare link comes first: libraries fall back to it.
-        yield from (f"{parent}/{name}" for name in listing(view, parent) if re.fullmatch(r"cuda(-[\d.]+)?", name))
+        yield from (f"{parent}/{name}" for name in listing(view, parent) if _is_usual(name))
     if is_executable(view, "/usr/bin/nvcc"):
         yield "/usr"
     yield from (f"{REMEDY_PREFIX}/{name}" for name in listing(view, REMEDY_PREFIX) if not name.startswith("."))
@@ -172,7 +172,17 @@ def _usual_roots(view: View, interpreter: Interpreter | None) -> Iterator[str]:
             yield interpreter.prefix
         for packages in interpreter.site_packages:
             names = listing(view, f"{packages}/nvidia")
-            yield from (f"{packages}/nvidia/{name}" for name in names if re.fullmatch(r"cu\d+|cuda_nvcc", name))
+            yield from (f"{packages}/nvidia/{name}" for name in names if _is_wheel(name))
+
+
+def _is_usual(name: str) -> bool:
+    """``cuda`` or ``cuda-13.0``, as NVIDIA's packages and installers name a toolkit's folder."""
+    return name == "cuda" or (name.startswith("cuda-") and name != "cuda-" and not name[5:].strip("0123456789."))
+
+
+def _is_wheel(name: str) -> bool:
+    """``cu13`` or ``cuda_nvcc``, as NVIDIA's wheels name the folder that holds the compiler."""
+    return name == "cuda_nvcc" or (name.startswith("cu") and name[2:].isdecimal())
 
 
 def _trimmed(path: str) -> str:

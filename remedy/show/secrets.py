@@ -21,6 +21,8 @@ _WORDS = frozenset(
 _ENDINGS = (
     "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "ACCESSKEY", "AUTHKEY", "SECRETKEY", "PRIVATEKEY",
 )  # fmt: skip
+#: One of these is in every name of a secret.
+_TELLING = (*_WORDS, *_ENDINGS, "PASS", "PWD")
 #: Last words that make it the place or a property of a secret, not the secret.
 _ABOUT = frozenset(
     (
@@ -63,9 +65,9 @@ _CHATTY = frozenset({"KEY", "KEYS", "TOKEN", "AUTH"})
 
 def is_secret(name: str) -> bool:
     """Whether a variable, option or key of this name holds a secret: HF_TOKEN does, TOKENIZERS_PARALLELISM doesn't."""
-    words = (
-        re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).upper().replace("-", "_").replace(".", "_").strip("_").split("_")
-    )
+    if not name.isupper():
+        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).upper()
+    words = name.replace("-", "_").replace(".", "_").strip("_").split("_")
     if words[-1] in _ABOUT:
         return False
     if words[-1] in ("PASS", "PWD") and len(words) > 1:
@@ -87,9 +89,10 @@ def redact(text: str) -> str:
         text = _pattern(_SCHEME).sub(lambda found: f"{found[1]} {HIDDEN}", text)
     if any(start in text for start in _STARTS):
         text = _pattern(_FORMS).sub(HIDDEN, text)
-    for head, mark in ((_ASSIGNED, "="), (_OPTION, "-"), (_KEYED, ":")):
-        if mark in text:
-            text = _hide_behind(head, text)
+    if _may_name_one(text):
+        for head, mark in ((_ASSIGNED, "="), (_OPTION, "-"), (_KEYED, ":")):
+            if mark in text:
+                text = _hide_behind(head, text)
     return text
 
 
@@ -146,6 +149,12 @@ def _may_hold_one(text: str) -> bool:
     return any(
         mark in text for mark in ("=", "--", ":", "_", "sk-", "AKIA", "ASIA", "eyJ", "AIza", " ", "pat-", "api-")
     )
+
+
+def _may_name_one(text: str) -> bool:
+    """Whether the text holds a word that names secrets, in whatever name."""
+    upper = text.upper()
+    return any(word in upper for word in _TELLING)
 
 
 @cache

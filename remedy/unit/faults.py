@@ -65,6 +65,8 @@ def _in_value(variable: Variable, service: Service, view: View) -> list[Fault]:
     if _is_path(name) and value and _has_empty_entry(name, meant):
         meant = ":".join(entry for entry in meant.rstrip(";,").split(":") if entry)
         found.append(("environment-empty-entry", _empty_entry(name)))
+    if not found:
+        return []
     mend = f"{name}={file_value(meant, '')}"
     if not in_file:
         mend = "Environment=" + assignment_word(name, meant, "bare", '"')

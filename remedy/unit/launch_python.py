@@ -17,12 +17,14 @@ _LAUNCHERS = {
     " start_method role log-dir log_dir r redirects t tee node-rank node_rank master-addr master_addr master-port"
     " master_port local-addr local_addr logs-specs logs_specs local-ranks-filter local_ranks_filter",
 }
+#: python(1): the options without a value, which may stand before the m of -m in one word.
+_FLAGS = frozenset("bBdEhiIOqsSuvVx")
 _LAUNCHER_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch", "torch.distributed.elastic"})
 
 
 def is_python(name: str) -> bool:
     """Whether a program's name is a Python's: python3.11, python3.13t, pypy3."""
-    return name.startswith(("python", "pypy")) and re.fullmatch(_NAME, name) is not None
+    return name == "python3" or (name.startswith(("python", "pypy")) and re.fullmatch(_NAME, name) is not None)
 
 
 def finish_python(stage: Stage, interpreter: str, view: View) -> Stage:
@@ -33,7 +35,7 @@ def finish_python(stage: Stage, interpreter: str, view: View) -> Stage:
         word = words[0]
         if word == "-c":
             break
-        if word == "-m" or re.fullmatch(r"-[bBdEhiIOqsSuvVx]*m", word):
+        if word[:1] == "-" and word[-1:] == "m" and _FLAGS.issuperset(word[1:-1]):
             module = words[1] if len(words) > 1 else None
             rest = words[2:]
             if module in _LAUNCHER_MODULES:
@@ -55,11 +57,13 @@ def _module_of(script: str, arguments: list[str], view: View) -> str | None:
     name = posixpath.basename(script)
     if name in _LAUNCHERS:
         return _launched(arguments) or "torch.distributed.run"
+    if not posixpath.dirname(script).endswith("bin"):
+        return None
     try:
         match = re.search(_SCRIPT_IMPORT, view.read(script, 1 << 20)[:4096])
     except OSError:
         return None
-    return match[1].decode("ascii", "replace") if match and posixpath.dirname(script).endswith("bin") else None
+    return match[1].decode("ascii", "replace") if match else None
 
 
 def _launched(arguments: list[str]) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 
 from remedy.errors import UsageError
 from remedy.unit import envfile
@@ -29,6 +30,8 @@ _LIBRARY_DIRECTORIES = (
     "/usr/lib/systemd", "/lib/systemd", "/usr/lib64/systemd",
     "/usr/lib/x86_64-linux-gnu/systemd", "/usr/lib/aarch64-linux-gnu/systemd",
 )  # fmt: skip
+#: systemd's private libraries; their names go on with its version.
+_LIBRARIES = ("libsystemd-shared-", "libsystemd-core-")
 #: The specifiers of DefaultEnvironment=, which is no unit's: from 249 on, and more of them from 256 on.
 _SPECIFIERS = frozenset("aAbBHlqmMovwWTV%")
 _MORE_SPECIFIERS = _SPECIFIERS | frozenset("gGuUhs")
@@ -111,8 +114,10 @@ def version_in(view: View) -> int | None:
         except OSError:
             continue
         for entry in entries:
-            if found := re.match(r"libsystemd-(?:shared|core)-(\d+)", entry):
-                return int(found.group(1))
+            if entry.startswith(_LIBRARIES):
+                digits = "".join(takewhile(str.isdecimal, entry.split("-")[2]))
+                if digits:
+                    return int(digits)
     return None
 
 
@@ -143,7 +148,7 @@ def _words(value: str, manager: Manager, view: View) -> Iterator[str]:
                 return
             if manager.version < 249:
                 yield word
-            elif set(re.findall("%([0-9A-Za-z%])", word)) <= allowed:
+            elif "%" not in word or set(re.findall("%([0-9A-Za-z%])", word)) <= allowed:
                 yield subject.expand(word)
         except BadSyntax:
             return

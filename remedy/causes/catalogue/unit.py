@@ -63,7 +63,8 @@ def _unit_environment(case: Case) -> Claim | None:
     unexpanded = tuple(
         case.fact(f"{name}={value}: systemd does not expand $VAR or ~ in Environment=", name)
         for name, value in sorted(case.facts.env.items())
-        if re.search(r"^~/|\$\{?[A-Z_]", value) and re.search(_PATH_NAMES, name)
+        if (value.startswith("~/") or ("$" in value and re.search(r"\$\{?[A-Z_]", value)))
+        and re.search(_PATH_NAMES, name)
     )
     if literal and (unexpanded or faults or warned or case.facts.unit):
         return claim_from(literal + warned, faults + unexpanded)
