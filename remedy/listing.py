@@ -6,7 +6,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+
+from remedy.hints import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+def module(name: str) -> ModuleType:
+    """As ``importlib.import_module``, without the imports that importlib needs itself."""
+    __import__(name)
+    return sys.modules[name]
+
+
+def modules(package: str, paths: Iterable[str]) -> Iterator[ModuleType]:
+    """The modules of a package (its ``__name__`` and ``__path__``), imported one after the other, sorted by name."""
+    return (module(f"{package}.{name}") for name in module_names(paths))
 
 
 def module_names(paths: Iterable[str]) -> tuple[str, ...]:

@@ -4,14 +4,25 @@ import pkgutil
 import zipfile
 from pathlib import Path
 
+import pytest
+
 import remedy.jit
-from remedy.listing import module_names
+import remedy.jit.triton
+import remedy.jit.types
+from remedy.listing import module, module_names, modules
 
 
 def test_it_lists_what_pkgutil_lists() -> None:
     assert module_names(remedy.jit.__path__) == tuple(
         sorted(one.name for one in pkgutil.iter_modules(remedy.jit.__path__))
     )
+
+
+def test_modules_are_imported_by_name() -> None:
+    assert module("remedy.jit.types").Library is remedy.jit.types.Library
+    assert remedy.jit.triton in modules("remedy.jit", remedy.jit.__path__)
+    with pytest.raises(ModuleNotFoundError):
+        module("remedy.jit.none")
 
 
 def test_private_names_and_folders_are_left_out(tmp_path: Path) -> None:

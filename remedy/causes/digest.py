@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 
 from remedy.causes.case import Case, LibraryProblem
@@ -117,12 +116,7 @@ def _placed(line: Line, journal: Sequence[LogLine]) -> Line:
     """The line with the journal's own time and writer, which are surer than those in the text."""
     entry = journal[line.number - 1]
     writer = f"{entry.identifier or 'pid'}[{entry.pid}]" if entry.pid else entry.identifier
-    return replace(line, time=_utc(entry.realtime) or line.time, writer=writer or line.writer, journal=True)
-
-
-def _utc(realtime: int) -> str:
-    """Microseconds since the epoch as ISO 8601 in UTC; empty for 0."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(realtime // 1_000_000)) if realtime else ""
+    return replace(line, time=entry.utc or line.time, writer=writer or line.writer, journal=True)
 
 
 def _sandbox(service: Service) -> dict[str, Evidence]:

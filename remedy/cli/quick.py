@@ -80,12 +80,12 @@ def run(arguments: Sequence[str]) -> int | None:
     read = form.read(arguments[1:]) if form else None
     if form is None or read is None:
         return None
-    from importlib import import_module
+    from remedy.listing import module
 
-    module, _, name = form.function.partition(":")
+    place, _, name = form.function.partition(":")
     operands, options = read
     given: Sequence[object] = [operands] if form.takes == "many" else operands
     if form.takes == "maybe" and not operands:
         given = [None]
-    code: int = getattr(import_module(module), name)(*given, **options)
+    code: int = getattr(module(place), name)(*given, **options)
     return code

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from remedy.facts.accounts import Account
 from remedy.facts.build_record import BuildRecord, parse_build_ninja
 from remedy.facts.cache_places import CachePlace, cache_places
-from remedy.facts.elf import needed
 from remedy.facts.names import listing, text_of
 from remedy.facts.sandbox import NO_SANDBOX, Sandbox
 from remedy.facts.types import CacheEntry, Interpreter, JitCache
@@ -143,6 +142,13 @@ def _module_parents(view: View, place: CachePlace) -> Iterator[str]:
                     yield f"{folder}/cached_ops"
 
 
+def _needed(view: View, library: str) -> frozenset[str]:
+    # Most diagnoses meet no module that was built.
+    from remedy.facts.elf import needed
+
+    return needed(view, library)
+
+
 def _entry(view: View, path: str) -> CacheEntry | None:
     """The module in a folder; None where the folder is none (lock files, temporary folders)."""
     files = {name: view.lstat(f"{path}/{name}") for name in listing(view, path)}
@@ -150,7 +156,7 @@ def _entry(view: View, path: str) -> CacheEntry | None:
     if library is None and "build.ninja" not in files:
         return None
     record = parse_build_ninja(text_of(view, f"{path}/build.ninja")) if "build.ninja" in files else BuildRecord()
-    libraries = needed(view, f"{path}/{library}") if library else frozenset()
+    libraries = _needed(view, f"{path}/{library}") if library else frozenset()
     stamp = files.get(library or "build.ninja")
     return CacheEntry(
         name=posixpath.basename(path),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from remedy.hints import Literal
@@ -153,6 +154,11 @@ class LogLine:
     pid: int = 0
     invocation: str = ""
     from_manager: bool = False
+
+    @property
+    def utc(self) -> str:
+        """``realtime`` to the second, as ISO 8601 in UTC; empty where it is unknown."""
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.realtime // 1_000_000)) if self.realtime else ""
 
 
 @dataclass(frozen=True, slots=True)

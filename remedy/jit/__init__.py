@@ -15,12 +15,9 @@ if TYPE_CHECKING:
 @cache
 def libraries() -> tuple[Library, ...]:
     """Every library that this folder knows, most important first: each module that defines ``LIBRARY``."""
-    from importlib import import_module
+    from remedy.listing import modules
 
-    from remedy.listing import module_names
-
-    modules = (import_module(f"{__name__}.{name}") for name in module_names(__path__))
-    every: list[Library] = [module.LIBRARY for module in modules if hasattr(module, "LIBRARY")]
+    every: list[Library] = [one.LIBRARY for one in modules(__name__, __path__) if hasattr(one, "LIBRARY")]
     return tuple(sorted(every, key=lambda library: library.rank))
 
 

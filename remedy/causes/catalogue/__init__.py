@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import functools
-from importlib import import_module
 
 from remedy.causes.entry import Cause
 from remedy.errors import UsageError
-from remedy.listing import module_names
+from remedy.listing import modules
 
 
 @functools.cache
 def causes() -> tuple[Cause, ...]:
     """All causes, in causal order."""
     found: list[Cause] = []
-    for module in module_names(__path__):
-        found.extend(import_module(f"{__name__}.{module}").CAUSES)
+    for module in modules(__name__, __path__):
+        found.extend(module.CAUSES)
     return tuple(sorted(found, key=lambda cause: (cause.rank, cause.id)))
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from importlib import import_module
 
 from remedy.causes import catalogue
 from remedy.causes.entry import MendKind
-from remedy.listing import module_names
+from remedy.listing import modules
 from remedy.plan.task import Mend
 
 
@@ -19,8 +18,8 @@ from remedy.plan.task import Mend
 def mends() -> Mapping[MendKind, Mend]:
     """Every kind of mend."""
     table: dict[MendKind, Mend] = {}
-    for module in module_names(__path__):
-        table.update(import_module(f"{__name__}.{module}").MENDS)
+    for module in modules(__name__, __path__):
+        table.update(module.MENDS)
     return table
 
 
