@@ -21,6 +21,7 @@ _PROPERTIES = (
     "UnitFileState",
     "InvocationID",
     "NeedDaemonReload",
+    "NRestarts",
     *_DEPENDENTS,
 )
 _QUICK = 60.0
@@ -48,6 +49,7 @@ def look(unit: str) -> UnitBefore:
         values.get("InvocationID", ""),
         boot_id(),
         dependents,
+        n_restarts=int(values.get("NRestarts") or 0),
     )
 
 

@@ -157,8 +157,8 @@ class ModulesBefore:
 
 @dataclass(frozen=True, slots=True)
 class UnitBefore:
-    """The run state: the unit's ActiveState and that of every unit that a restart of it would stop or restart; and what
-    stands where the start may build modules."""
+    """The run state: the unit's ActiveState and NRestarts, the ActiveState of every unit that its restart would stop
+    or restart, and what stands where the start may build modules."""
 
     unit: str
     active_state: str
@@ -168,6 +168,7 @@ class UnitBefore:
     boot: str
     dependents: tuple[tuple[str, str], ...] = ()
     modules: tuple[ModulesBefore, ...] = ()
+    n_restarts: int = 0
 
 
 Before = FileBefore | CacheBefore | PackagesBefore | ToolkitBefore | UnitBefore

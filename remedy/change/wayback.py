@@ -116,7 +116,10 @@ class WayBack:
         if not service.up():
             return ()
         left: list[str] = []
-        if unit.active_state in ("active", "reloading", "refreshing"):
+        if unit.active_state in ("active", "activating") and self._failed_again_and_again(unit):
+            self._tell(f"start {unit.unit}, which failed again and again before as well", None)
+            left += self._attempt(f"systemctl start {unit.unit}", lambda: self._start_unwatched(unit.unit))
+        elif unit.active_state in ("active", "reloading", "refreshing"):
             left += self._attempt(f"systemctl start {unit.unit}", lambda: self._start(unit.unit))
         elif unit.active_state == "activating":
             left += self._attempt(f"systemctl start {unit.unit}", lambda: service.enqueue("start", unit.unit))
@@ -136,6 +139,14 @@ class WayBack:
             return service.active_state(unit) not in ("active", "activating", "reloading")
         except RemedyError:
             return True
+
+    def _failed_again_and_again(self, unit: UnitBefore) -> bool:
+        """Whether systemd was restarting a service that failed each time: Type=simple counts as active in between."""
+        return unit.n_restarts > 0 and self._ledger.plan.interrupts is None
+
+    def _start_unwatched(self, unit: str) -> None:
+        service.reset_failed(unit)
+        service.enqueue("start", unit)
 
     def _start(self, unit: str) -> None:
         """Start the old service, and watch it to where it was."""

@@ -202,7 +202,9 @@ class Watch:
             return None
         anew = state.invocation not in ("", self._own)
         if state.sub_state.startswith("auto-restart") or state.n_restarts > self._restarts:
-            words = f"the service ended (Result: {state.result}) and systemd restarts it"
+            # Once the next start has begun, systemd has forgotten how the last one ended.
+            how = f" (Result: {state.result})" if state.result != "success" else ""
+            words = f"the service ended{how} and systemd restarts it"
             return self._failure(self._words.why, words, "restart")
         if anew:
             return self._verdict("undecided", "someone else started the service anew", "state")

@@ -9,7 +9,7 @@ import pytest
 
 from remedy.causes import engine
 from remedy.causes.types import Diagnosis
-from remedy.facts.types import Driver, Gpu, Interpreter, LogLine, Snapshot, Toolkit, UnitState
+from remedy.facts.types import Dist, Driver, Gpu, Interpreter, LogLine, Snapshot, Toolkit, UnitState
 from remedy.jit.types import Problem, Resolution
 from remedy.unit.types import Fault, Launch, Place, Service, Setting, Variable
 
@@ -271,3 +271,18 @@ def test_a_start_that_lives_longer_than_the_failed_one_is_well() -> None:
 def test_a_start_by_hand_after_a_failed_one_has_nothing_against_it() -> None:
     lines = (*journal(OUT_OF_MEMORY, invocation="a"), *journal("Load weight begin."))
     assert diagnose(lines, replace(ACTIVE, active_for=1.0)).root.id == "healthy"
+
+
+@pytest.mark.parametrize(("result", "cause"), [("success", "healthy"), ("signal", "jit-cold-start")])
+def test_a_service_that_finished_its_work_waits_for_no_kernel(result: str, cause: str) -> None:
+    toolkit = Toolkit("/cuda", "/cuda/bin/nvcc", (13, 0), (13, 0), frozenset(), "apt", "/x")
+    dist = Dist("flashinfer-python", "0.6.8.post1", "/p")
+    snapshot = Snapshot(
+        gpus=(Gpu(0, "RTX PRO 6000", (12, 0), None, "nvidia-smi"),),
+        toolkits=(toolkit,),
+        interpreter=Interpreter("/p", "/", None, (), {"flashinfer-python": dist}, torch="2.13.0", torch_cuda="13.0"),
+        journal=journal("all is done"),
+        state=UnitState(active_state="inactive" if result == "success" else "failed", result=result, invocation="b"),
+    )
+    found = engine.diagnose(SERVICE, LAUNCH, snapshot, [replace(flashinfer(), toolkit="/cuda", nvcc_version=(13, 0))])
+    assert found.root.id == cause

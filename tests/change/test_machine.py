@@ -77,6 +77,28 @@ def test_a_service_that_ran_before_runs_again(stage: Stage) -> None:
     assert changed(old, stage.state(), but=(f"{CACHE}/flashinfer/cached_ops/sampling/built",)) == []
 
 
+LOOP = """[Unit]
+StartLimitIntervalSec=0
+[Service]
+Restart=always
+RestartSec=0
+ExecStartPre=/bin/sleep 1
+"""
+
+
+def test_a_service_that_failed_again_and_again_does_so_again(stage: Stage) -> None:
+    stage.sh("touch /etc/demo-new-fails; mkdir -p /etc/systemd/system/demo.service.d")
+    stage.machine.write("/etc/systemd/system/demo.service.d/10-loop.conf", LOOP)
+    restarts = "systemctl show -p NRestarts --value demo"
+    stage.sh(
+        f"systemctl daemon-reload; systemctl start --no-block demo; until [ $({restarts}) -gt 0 ]; do sleep 0.1; done"
+    )
+    ended = stage.play("apply")
+    assert (ended.name, ended.exit, ended.left) == ("rolled-back", 5, ()), ended
+    assert "failed again and again before as well" in ended.said
+    stage.sh(f"until [ $({restarts}) -gt 0 ]; do sleep 0.1; done")
+
+
 def test_an_old_service_that_does_not_come_back_is_named_with_the_command(stage: Stage) -> None:
     stage.sh("touch /etc/demo-new-fails")
     old = working(stage)

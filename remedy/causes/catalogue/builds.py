@@ -124,6 +124,9 @@ def _cold(case: Case) -> Claim | None:
 def _nothing_wrong(case: Case) -> Claim | None:
     """A log without a single error, a toolchain that serves GPU and torch, a library that compiles at start."""
     facts = case.facts
+    if case.state is not None and case.state.result in ("", "success"):
+        # Nothing gave up: the service runs, finished its work or was stopped.
+        return None
     sound = rules.nvcc_serves(facts, flashinfer=True) and facts.torch_cuda and not rules.majors_differ(facts)
     if not case.lines or case.errors or case.ready or not facts.flashinfer or not sound:
         return None
