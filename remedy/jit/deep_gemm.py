@@ -10,8 +10,7 @@ from remedy.jit import caches, devices, judge, lookup, servers, tables, tvm_ffi
 from remedy.jit.lookup import Found
 from remedy.jit.tables import Capability
 from remedy.jit.types import Context, Requirement, Resolution
-from remedy.jit.versions import at_least, dotted
-from remedy.value import replace
+from remedy.jit.versions import at_least
 from remedy.view import which
 
 _COMPONENTS: Final = frozenset({"nvcc", "cicc", "ptxas", "crt", "cudart-headers", "cccl"})
@@ -95,8 +94,7 @@ class DeepGemm:
         problems = (
             (*judge.problems(one), *caches.writable(context, one.who, folder, fatal=one.fatal)) if needs.targets else ()
         )
-        unserved = [dotted(gpu) for gpu in devices.visible(context) if not served(name, version, (gpu,))]
-        answer = judge.resolution(
+        return judge.resolution(
             one,
             self.name,
             version,
@@ -110,9 +108,6 @@ class DeepGemm:
                 "DG_JIT_CACHE_DIR",
                 "DG_JIT_USE_NVRTC",
             ),
-        )
-        return (
-            replace(answer, unknown=(f"it serves no GPU {', '.join(unserved)}: not used here",)) if unserved else answer
         )
 
 

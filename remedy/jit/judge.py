@@ -1,7 +1,7 @@
 """What is wrong with the toolkit, the host's compilers and programs that a library would build with.
 
 One rule a function; each gets the same ``Build`` and adds the problems that it finds. A fact that is missing never
-makes a problem: it is named in the resolution's ``unknown`` instead.
+makes a problem: the snapshot says that it is missing, and why.
 """
 
 from __future__ import annotations
@@ -339,19 +339,4 @@ def resolution(
         cache=cache,
         stale=stale,
         variables=variables,
-        unknown=unknowns(one),
     )
-
-
-def unknowns(one: Build) -> tuple[str, ...]:
-    """What could not be judged for want of a fact."""
-    snapshot = one.context.snapshot
-    found: list[str] = []
-    if not snapshot.capabilities:
-        found.append("no GPU's compute capability is known: which nvcc it needs can't be said")
-    if snapshot.interpreter is None or cuda(snapshot.interpreter.torch_cuda) is None:
-        found.append("torch's CUDA version is not known")
-    if one.found.exists and one.nvcc_version is None:
-        why = f": {one.kit.why}" if one.kit and one.kit.why else ""
-        found.append(f"the version of {one.found.nvcc} is not known{why}")
-    return tuple(found)

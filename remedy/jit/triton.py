@@ -136,9 +136,6 @@ class Triton:
             problems=problems,
             cache=folder,
             variables=(PLAIN, BLACKWELL, "CC", "TRITON_CACHE_DIR", "TRITON_HOME", "TRITON_LIBCUDA_PATH"),
-            unknown=()
-            if capabilities
-            else ("no GPU's compute capability is known: which ptxas it needs can't be said",),
         )
 
 

@@ -83,7 +83,7 @@ class Resolution:
     ``toolkit`` is the root it takes, ``found_by`` the step of its own lookup that decided ("CUDA_HOME",
     "PATH", "/usr/local/cuda", "torch.version.cuda", "bundled", "nothing"), ``variable`` the environment
     variable that decided (its Place is looked up in the Launch by whoever prints it). ``variables`` are those
-    that the library reads, ``unknown`` says in short sentences what could not be judged for want of a fact.
+    that the library reads.
     """
 
     library: str
@@ -98,7 +98,6 @@ class Resolution:
     cache: str | None = None
     stale: tuple[StaleEntry, ...] = ()
     variables: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
 
     @property
     def satisfied(self) -> bool:

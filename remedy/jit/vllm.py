@@ -6,10 +6,10 @@ import posixpath
 from collections.abc import Iterator
 
 from remedy.hints import Final
-from remedy.jit import caches, deep_gemm, devices, lookup, servers
+from remedy.jit import caches, deep_gemm, devices, judge, lookup, servers
 from remedy.jit.types import Context, Problem, Requirement, Resolution
 from remedy.jit.versions import at_least, dotted
-from remedy.view import is_file, which
+from remedy.view import is_executable, which
 
 
 def flashinfer_is_on(context: Context) -> bool:
@@ -27,14 +27,16 @@ def flashinfer_is_on(context: Context) -> bool:
     path = context.env.get("PATH")
     if servers.runs(context, "vllm", "0", "0.32.0"):
         return which(context.view, "nvcc", path, lookup.UNSET_PATH) is not None
-    found = lookup.usual(context)
+    root = context.env.get("CUDA_HOME") or context.env.get("CUDA_PATH")
+    found = lookup.at(context, root, "variable") if root else lookup.from_path(context) or lookup.from_default(context)
     ninja = which(context.view, "ninja", path, lookup.UNSET_PATH)
-    return bool(found.nvcc and is_file(context.view, found.nvcc) and ninja)
+    return bool(ninja and found and found.exists and found.nvcc and is_executable(context.view, found.nvcc))
 
 
 def cache(context: Context) -> str:
-    """VLLM_CACHE_ROOT, else ``vllm`` below the user's cache."""
-    return context.env.get("VLLM_CACHE_ROOT") or posixpath.join(lookup.cache_home(context), "vllm")
+    """VLLM_CACHE_ROOT, ``~`` expanded, else ``vllm`` below the user's cache (``vllm/envs.py``)."""
+    root = context.env.get("VLLM_CACHE_ROOT") or posixpath.join(lookup.cache_home(context), "vllm")
+    return lookup.home(context) + root[1:] if root.startswith("~/") else root
 
 
 def _gate(version: str, context: Context) -> Iterator[Problem]:
@@ -70,23 +72,17 @@ class VLLM:
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """What this release would do here; where it is not the server nothing of it runs."""
-        found, folder = lookup.usual(context), cache(context)
-        runs = servers.runs(context, "vllm")
+        folder = cache(context)
         problems = (
             *_gate(version, context),
             *_gemm(version, context),
             *caches.writable(context, f"vLLM {version}", folder, fatal=True),
         )
-        return Resolution(
-            library=self.name,
-            version=version,
-            toolkit=found.root,
-            found_by=found.by,
-            variable=found.variable,
-            nvcc=found.nvcc,
-            nvcc_version=lookup.version_of(context, found),
-            requires=Requirement(),
-            problems=problems if runs else (),
+        return judge.resolution(
+            judge.build(f"vLLM {version}", lookup.usual(context), Requirement(), context),
+            self.name,
+            version,
+            problems=problems if servers.runs(context, "vllm") else (),
             cache=folder,
             variables=("PATH", "CUDA_HOME", "VLLM_CACHE_ROOT", "XDG_CACHE_HOME", "VLLM_USE_FLASHINFER_SAMPLER"),
         )

@@ -46,7 +46,7 @@ def context(
     python: Interpreter | None = None,
     programs: Iterable[str] = (),
     links: Mapping[str, str] | None = None,
-    files: Iterable[str] = (),
+    files: Iterable[str] | Mapping[str, str] = (),
     server: str = "sglang",
     gcc: Version | None = (12, 2, 0),
     glibc: Version | None = (2, 36),
@@ -59,7 +59,8 @@ def context(
     kits = tuple(toolkits)
     there = {"/usr/bin/which", "/usr/bin/gcc", "/usr/bin/g++", "/usr/bin/c++", f"{VENV}/bin/ninja", *programs}
     there |= {kit.nvcc for kit in kits if kit.nvcc}
-    view = MemoryView(dict.fromkeys(files, ""), links or {}, there - set(without))
+    texts = files if isinstance(files, Mapping) else dict.fromkeys(files, "")
+    view = MemoryView(texts, links or {}, there - set(without))
     compilers = tuple(HostCompiler(name, f"/usr/bin/{name}", "gcc", gcc) for name in ("gcc", "g++", "c++"))
     snapshot = Snapshot(
         host=Host(glibc=glibc, architecture="x86_64"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from remedy.facts.types import JitCache
-from remedy.jit import cupy, deep_gemm, inductor, numba_cuda, tilelang, vllm
+from remedy.jit import cupy, deep_gemm, inductor, numba_cuda, pathfinder, tilelang, vllm
 from tests.jit.machines import PATH, VENV, causes, context, interpreter, toolkit
 
 OLD, NEW = toolkit("/usr/local/cuda-12.8", (12, 8)), toolkit("/usr/local/cuda-13.0", (13, 0))
@@ -123,20 +124,87 @@ def test_vllm_stops_where_its_cache_cant_be_written() -> None:
     assert causes(vllm.LIBRARY.resolve("0.24.0", where), fatal=True) == ["jit-cache-unwritable"]
 
 
+NVRTC_OLD, NVRTC_NEW = f"{OLD.root}/lib64/libnvrtc.so.12", f"{NEW.root}/lib64/libnvrtc.so.13"
+NVVM_NEW = f"{NEW.root}/nvvm/lib64/libnvvm.so.4"
+LOADER = {
+    NVVM_NEW: "",
+    f"{NEW.root}/lib64/libcudart.so.13": "",
+    "/etc/ld.so.conf.d/cuda.conf": f"# CUDA\n{NEW.root}/lib64\n",
+}
+BOTH = {"CUDA_HOME": OLD.root, "CUDA_PATH": NEW.root}
+
+
 @pytest.mark.parametrize(
-    ("env", "pathfinder", "root"),
+    ("version", "env", "files", "root", "by"),
     [
-        ({"CUDA_HOME": OLD.root, "CUDA_PATH": NEW.root}, "1.9.0", NEW.root),
-        ({"CUDA_HOME": OLD.root, "CUDA_PATH": NEW.root}, "1.2.2", OLD.root),
-        ({"CONDA_PREFIX": "/opt/conda", "CUDA_PATH": NEW.root}, "1.9.0", "/opt/conda"),
-        ({}, "1.9.0", None),
+        ("13.6.0", BOTH, (), NEW.root, "CUDA_PATH"),
+        ("13.6.0", {"CUDA_HOME": NEW.root}, (), None, "nothing"),
+        ("13.6.0", {"CUDA_PATH": "/nowhere", "PATH": f"{OLD.root}/bin:{PATH}"}, (), OLD.root, "PATH"),
+        ("14.0.1", BOTH, (NVRTC_OLD, NVRTC_NEW), NEW.root, "CUDA_PATH"),
+        ("14.2.0", BOTH, (NVRTC_OLD, NVRTC_NEW), NEW.root, "CUDA_PATH"),
+        ("14.2.0", BOTH, (NVRTC_OLD,), None, "nothing"),
+        ("14.2.0", {"CUDA_HOME": OLD.root}, (NVRTC_OLD,), OLD.root, "CUDA_HOME"),
+        (
+            "14.2.0",
+            {**BOTH, "LD_LIBRARY_PATH": f":{OLD.root}/lib64"},
+            (NVRTC_OLD, NVRTC_NEW),
+            OLD.root,
+            "LD_LIBRARY_PATH",
+        ),
+        ("14.2.0", BOTH, (NVRTC_NEW, f"{SITE}/nvidia/cu13/lib/libnvrtc.so.13"), f"{SITE}/nvidia/cu13", "wheel"),
+        ("14.2.0", BOTH, (NVRTC_NEW, f"{SITE}/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"), None, "wheel"),
+        (
+            "14.2.0",
+            {"CONDA_PREFIX": "/conda"},
+            ("/conda/lib/libnvrtc.so.12",),
+            "/conda/targets/x86_64-linux",
+            "CONDA_PREFIX",
+        ),
     ],
 )
-def test_cupy_and_numba_ask_pathfinder(env: dict[str, str], pathfinder: str, root: str | None) -> None:
-    python = interpreter(cupy_cuda13x="14.0", numba_cuda="0.30.0", cuda_pathfinder=pathfinder)
-    where = context(env, toolkits=[OLD, NEW], python=python)
-    for library in (cupy.LIBRARY, numba_cuda.LIBRARY):
-        found = library.resolve("1", where)
-        assert found.toolkit == root
-        assert found.problems == ()
-        assert found.requires.nvcc_minimum is None
+def test_cupy(version: str, env: dict[str, str], files: tuple[str, ...], root: str | None, by: str) -> None:
+    where = context(env, toolkits=[OLD, NEW], python=interpreter(cuda_pathfinder="1.9.0"), files=files)
+    found = cupy.LIBRARY.resolve(version, where)
+    assert (found.toolkit, found.found_by, found.problems) == (root, by, ())
+
+
+@pytest.mark.parametrize(
+    ("version", "env", "nvcc"),
+    [
+        ("13.6.0", {"CUDA_PATH": NEW.root}, f"{NEW.root}/bin/nvcc"),
+        ("13.6.0", {"CUDA_PATH": "/"}, None),
+        ("14.0.1", {"CUDA_HOME": NEW.root}, None),
+        ("14.2.0", {"CUDA_HOME": NEW.root}, f"{NEW.root}/bin/nvcc"),
+        ("14.2.0", {"CUDA_HOME": NEW.root, "NVCC": "ccache nvcc"}, "ccache nvcc"),
+    ],
+)
+def test_cupys_nvcc(version: str, env: dict[str, str], nvcc: str | None) -> None:
+    where = context(env, toolkits=[OLD, NEW], python=interpreter(cuda_pathfinder="1.9.0"))
+    assert cupy.LIBRARY.resolve(version, where).nvcc == nvcc
+
+
+@pytest.mark.parametrize(
+    ("version", "env", "dists", "files", "root"),
+    [
+        ("0.24.0", BOTH, {}, (), OLD.root),
+        ("0.24.0", {"CUDA_HOME": ""}, {}, (), ""),
+        ("0.24.0", {}, {}, (), None),
+        ("0.24.0", BOTH, {"nvidia_nvvm": "13.0.88"}, (f"{SITE}/nvidia/cu13/lib/libnvvm.so.4",), f"{SITE}/nvidia/cu13"),
+        ("0.24.0", BOTH, {"nvidia_nvvm": "13.0.88"}, (), OLD.root),
+        ("0.30.4", BOTH, {}, (NVVM_NEW,), NEW.root),
+        ("0.30.4", {"CUDA_HOME": OLD.root}, {}, (NVVM_NEW,), None),
+        ("0.30.4", {}, {}, LOADER, NEW.root),
+    ],
+)
+def test_numba_cuda(
+    version: str, env: dict[str, str], dists: dict[str, str], files: Iterable[str], root: str | None
+) -> None:
+    where = context(env, toolkits=[OLD, NEW], python=interpreter(**dists), files=files)
+    found = numba_cuda.LIBRARY.resolve(version, where)
+    assert (found.toolkit, found.problems) == (root, ())
+
+
+@pytest.mark.parametrize(("release", "first"), [("1.4.4", OLD.root), ("1.5.0", NEW.root), (None, NEW.root)])
+def test_pathfinders_variable(release: str | None, first: str) -> None:
+    python = interpreter(**({"cuda_pathfinder": release} if release else {}))
+    assert pathfinder.variable(context(BOTH, python=python))[1] == first

@@ -11,13 +11,15 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
+# What is wanted of wheels that are too large to fetch whole.
+PARTS = {"cupy-cuda12x": ("cupy/_environment.py",), "vllm": ("vllm/envs.py", "vllm/utils/flashinfer.py")}
 ROOT = Path(os.environ.get("REMEDY_REAL_DIR") or Path.home() / ".cache/remedy-real")
 
 
@@ -32,11 +34,14 @@ def _locked(name: str) -> Iterator[None]:
 
 def _pip(python: Path, *arguments: str) -> None:
     """Run pip; a test that can't have its library is skipped with pip's last line, not failed."""
-    command = [str(python), "-m", "pip", "-q", "--disable-pip-version-check", *arguments]
+    _fetch([str(python), "-m", "pip", "-q", "--disable-pip-version-check", *arguments], f"pip {arguments[0]}")
+
+
+def _fetch(command: list[str], name: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no reason given"]
-        pytest.skip(f"pip {arguments[0]} failed: {lines[-1]}")
+        pytest.skip(f"{name} failed: {lines[-1]}")
 
 
 def python() -> Path:
@@ -80,6 +85,20 @@ def source(distribution: str, version: str) -> Path:
     return folder
 
 
+def part(distribution: str, version: str) -> Path:
+    """The few files of one release that PARTS names, read out of its wheel where it lies."""
+    folder = ROOT / "part" / f"{distribution}-{version}"
+    with _locked(f"part-{distribution}-{version}"):
+        if not folder.exists():
+            unpacked = folder.with_suffix(".part")
+            shutil.rmtree(unpacked, ignore_errors=True)
+            names = PARTS[distribution]
+            command = [str(python()), str(HERE / "part.py"), distribution, version, str(unpacked), *names]
+            _fetch(command, f"reading {distribution} {version}")
+            unpacked.rename(folder)
+    return folder
+
+
 def whole(distribution: str, version: str) -> Path:
     """One release with its programs and compiled parts, installed beside nothing else."""
     folder = ROOT / "whole" / f"{distribution}-{version}"
@@ -109,10 +128,16 @@ def _unpack(archive: Path, folder: Path) -> None:
                 target.write_bytes(content.read() if content else b"")
 
 
-def ask(probe: str, folder: Path, cases: list[dict[str, object]]) -> list[dict[str, object]]:
+def ask(
+    probe: str,
+    folder: Path,
+    cases: list[dict[str, object]],
+    interpreter: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> list[dict[str, object]]:
     """Run a probe (a file beside this one) on a release with some cases, and return an answer for each."""
-    command = [str(python()), str(HERE / probe), str(folder)]
-    env = {"PATH": "/usr/bin:/bin", "HOME": "/root", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [str(interpreter or python()), str(HERE / probe), str(folder)]
+    env = {"PATH": "/usr/bin:/bin", "HOME": "/root", **(environment or {}), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         command, input=json.dumps(cases), capture_output=True, text=True, timeout=170, check=False, env=env
     )

@@ -1,0 +1,33 @@
+"""Writes some files of a wheel into a folder without fetching the rest, with pip's own reader of remote wheels.
+
+Arguments: distribution, version, folder, file names.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+import zipfile
+
+from pip._internal.commands.download import DownloadCommand
+from pip._internal.network.lazy_wheel import LazyZipOverHTTP
+from pip._vendor.packaging.specifiers import SpecifierSet
+
+
+def main(distribution: str, version: str, folder: str, *names: str) -> None:
+    command = DownloadCommand("download", "")
+    options, _ = command.parse_args([])
+    with command.main_context():
+        session = command.get_default_session(options)
+        finder = command._build_package_finder(options, session)
+        best = finder.find_best_candidate(distribution, SpecifierSet(f"=={version}")).best_candidate
+        if best is None:
+            sys.exit(f"ERROR: the index has no wheel of {distribution} {version} for this machine")
+        with zipfile.ZipFile(LazyZipOverHTTP(best.link.url, session)) as file:
+            for name in names:
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(file.read(name))
+
+
+main(*sys.argv[1:])
