@@ -58,6 +58,8 @@ class Case:
     places: Mapping[str, str] = field(default_factory=dict)
     #: The unit's own sandbox settings, by name, with their places.
     sandbox: Mapping[str, Evidence] = field(default_factory=dict)
+    #: What the unit says of itself, for sentences: its ``user``, ``directory`` and ``python``.
+    words: Mapping[str, str] = field(default_factory=dict)
     resolved: bool = False
     load_state: str = "loaded"
     environment_known: bool = True

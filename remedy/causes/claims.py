@@ -15,6 +15,10 @@ def combined(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:
     if said:
         claim = _joined(claim, said, Weight.DECISIVE)
     claim = _with_foresight(case, cause, claim or _by_facts(case, cause))
+    faults = [fault for fault in case.faults if fault.kind in cause.faults and fault.mend]
+    if claim is not None and faults and cause.handling == "advise":
+        # The unit's own line says more exactly what to write.
+        claim = replace(claim, advice=f"{faults[0].place}: {faults[0].mend}.")
     if claim is not None and cause.consequence:
         return replace(claim, weight=min(claim.weight, Weight.NOTED))
     return claim

@@ -44,10 +44,20 @@ def case_of(service: Service, launch: Launch | None, snapshot: Snapshot, resolut
         state=snapshot.state,
         places=_places(service, launch),
         sandbox=_sandbox(service),
+        words=_words(service, launch),
         resolved=bool(resolutions),
         load_state=service.load_state,
         environment_known=service.environment is not None,
     )
+
+
+def _words(service: Service, launch: Launch | None) -> dict[str, str]:
+    found = {
+        "user": service.user or ("" if service.user_manager else "root"),
+        "directory": service.working_directory or "",
+        "python": (launch.interpreter if launch else None) or "",
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def invocations(journal: Sequence[LogLine], state: UnitState | None) -> tuple[tuple[LogLine, ...], tuple[LogLine, ...]]:

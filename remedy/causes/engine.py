@@ -182,8 +182,8 @@ def _aside(case: Case, cause: Cause, claim: Claim) -> Claim:
 
 
 def _filled(case: Case, cause: Cause, claim: Claim) -> Claim:
-    """With the words that the signatures captured put into summary and advice."""
-    words: dict[str, str] = {}
+    """With the words that the signatures captured, and those of the unit, put into summary and advice."""
+    words = dict(case.words)
     for hit in case.hits(*cause.signatures):
         for name, value in hit.groups.items():
             words.setdefault(name, value)

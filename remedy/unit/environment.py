@@ -254,7 +254,7 @@ def _file(
 def _missing(wanted: EnvironmentFile, faults: list[Fault]) -> None:
     """A file that is not there: nothing to say of an optional one, the end of any other start."""
     if not wanted.optional:
-        mend = "create the file, or write EnvironmentFile=-… if it may be missing"
+        mend = f"create {wanted.path}, or write EnvironmentFile=-{wanted.path} if it may be missing"
         faults.append(Fault("environment-file-missing", f"{wanted.path} does not exist", wanted.source, mend))
         raise _CannotStart
 

@@ -110,6 +110,8 @@ def _cold(case: Case) -> Claim | None:
     building, gave_up, long = case.hits(*_BUILDING, *_LONG), case.hits(*_GAVE_UP), case.hits(*_LONG)
     if case.has(*BUILD_FAILED):
         return None
+    if not gave_up and _ended_by_itself(case):
+        return None
     if building and gave_up:
         timed_out = case.state is not None and case.state.result == "timeout"
         certainty: Certainty = "confirmed" if timed_out else "likely"
@@ -119,6 +121,12 @@ def _cold(case: Case) -> Claim | None:
     if building and not case.errors:
         return claim_from(building[-2:], certainty="possible", weight=Weight.HINT)
     return _nothing_wrong(case)
+
+
+def _ended_by_itself(case: Case) -> bool:
+    """Whether the program gave up, not somebody who waited for it: then something is wrong, whatever it built."""
+    state = case.state
+    return state is not None and state.active_state == "failed" and state.result in ("exit-code", "core-dump")
 
 
 def _nothing_wrong(case: Case) -> Claim | None:

@@ -12,7 +12,8 @@ CAUSES: Final = (
         handling="advise",
         rank=68,
         summary="The model {model} is not found.||The model's path or name is not found.",
-        advice="Check the path as the service's user (`sudo -u USER ls PATH`), or the name on the hub.",
+        advice="Look at a path as the service's user does: `sudo -u {user} ls -ld {model}`; look a name up on the hub."
+        "||Check the path as the service's user, or the name on the hub.",
         signatures=(
             Signature("is not a local folder", r"(?P<model>\S+) is not a local folder"),
             Signature("not a valid model identifier"),

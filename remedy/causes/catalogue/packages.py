@@ -268,7 +268,8 @@ CAUSES: Final = (
         rank=30,
         summary="{package} {have} and flashinfer {want} must be the same version.||Compiled Python packages that must "
         "match one another don't: one was built for another torch, CUDA or release.",
-        advice="Install the versions that belong together: `pip check`, then the server's own pinned requirements.",
+        advice="Install the versions that belong together: `{python} -m pip check`, then the server's own pinned "
+        "requirements.||Install the versions that belong together: `pip check`, then the server's own pins.",
         judge=_mismatch,
         signatures=(*_VERSIONS, UNDEFINED_SYMBOL, _TORCH_BUILD),
         page=Page(
@@ -290,7 +291,8 @@ CAUSES: Final = (
         rank=65,
         summary="The installed Python packages don't go together: {package} has no {name}.||The installed Python "
         "packages don't go together; often transformers is too old or too new for the model or the server.",
-        advice="`pip check` in the service's environment, then install the versions that the server's release pins.",
+        advice="`{python} -m pip check`, then install the versions that the server's release pins.||`pip check` in the "
+        "service's environment, then install the versions that the server's release pins.",
         judge=_conflict,
         signatures=(*_CONFLICT, _KEY, _TRANSFORMERS),
         page=Page(
@@ -312,8 +314,8 @@ CAUSES: Final = (
         rank=66,
         summary="The module {module} is not installed in the service's Python.||A Python module is not installed in "
         "the service's interpreter.",
-        advice="Install it with the interpreter that the unit runs: `PYTHON -m pip install {module}`.||Install it with "
-        "the interpreter that the unit runs, `PYTHON -m pip install …`.",
+        advice="Install the package that holds it with the interpreter that the unit runs: `{python} -m pip install "
+        "{module}`.||Install it with the interpreter that the unit runs, `PYTHON -m pip install …`.",
         judge=_package_missing,
         signatures=_MISSING,
         page=Page(

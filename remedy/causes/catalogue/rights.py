@@ -85,6 +85,11 @@ def _start_timeout(case: Case) -> Claim | None:
     return None
 
 
+_FORBIDDEN: Final = (
+    "See what the unit forbids with `systemctl show {unit} -p User -p ProtectHome -p ProtectSystem -p ReadWritePaths "
+    "-p PrivateDevices -p DeviceAllow`"
+)
+
 CAUSES: Final = (
     Cause(
         id="sandbox-denied",
@@ -93,8 +98,7 @@ CAUSES: Final = (
         rank=70,
         summary="The service may not use {path}: file rights, or a sandbox setting of the unit.||The service is kept "
         "from something it needs by file rights or a sandbox setting of the unit.",
-        advice="See what the unit forbids with `systemctl show {unit} -p User -p ProtectHome -p ProtectSystem -p "
-        "ReadWritePaths -p PrivateDevices -p DeviceAllow`, and the path's rights with `namei -l PATH`.",
+        advice=f"{_FORBIDDEN}, and the path's rights with `namei -l {{path}}`.||{_FORBIDDEN}.",
         judge=_sandbox,
         signatures=(
             _NAMESPACE,

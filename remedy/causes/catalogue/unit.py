@@ -205,7 +205,11 @@ CAUSES: Final = (
         handling="advise",
         rank=13,
         summary="WorkingDirectory= can't be entered: it doesn't exist, or the service's user may not.",
-        advice="Create it for the service's user, or correct WorkingDirectory=: `" + _SHOW + "`.",
+        advice="Create it (`install -d -o {user} {directory}`), or correct WorkingDirectory=: `"
+        + _SHOW
+        + "`.||Create it for the service's user, or correct WorkingDirectory=: `"
+        + _SHOW
+        + "`.",
         signatures=(
             Signature("200/CHDIR"),
             Signature("Failed at step CHDIR"),
