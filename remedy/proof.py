@@ -56,6 +56,11 @@ def prover(seen: Look, plan: Plan, service: Service, launch: Launch) -> Try | No
     return prove
 
 
+def proven(seen: Look) -> tuple[str, ...]:
+    """The libraries of which the twin has to build a kernel."""
+    return tuple(probes(seen.resolutions)) if seen.launch.interpreter is not None else ()
+
+
 def why_not(proof: Proof) -> str | None:
     """Why a proof failed, with the line that says so; None where it did not."""
     failed = next((result for result in proof.results if not result.ok), None)

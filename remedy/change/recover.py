@@ -110,7 +110,7 @@ def rollback(
         changed = conflicts(ledger)
         if changed:
             raise Refused("; ".join(changed), hint="nothing was touched; undo the other change first, or edit by hand")
-        return _undo(ledger, report, hooks_for, "asked for", state_dir)
+        return _undo(ledger, report, hooks_for, "on request", state_dir)
 
 
 def _chosen(kept: list[Path], name: str | None, state_dir: Path) -> Path | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from remedy.errors import Exit
 
@@ -17,7 +19,25 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Examples:
+  remedy diagnose sglang-k26        what is wrong, and why
+  remedy fix sglang-k26 --dry-run   what would be done about it
+  remedy fix sglang-k26             do it; where the start fails, all is undone
+
+A service is named as systemctl takes it. The manual: man remedy.""",
 )
+
+
+class Command(TyperCommand):
+    """A command whose usage line names its operands as manual pages do, without braces."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The words behind the command's name."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
+
+command = partial(app.command, cls=Command)
 
 
 def _services(incomplete: str) -> list[str]:
@@ -69,7 +89,7 @@ def root(
         raise typer.Exit()
 
 
-@app.command(short_help="Say what is wrong with a service, and why.")
+@command(short_help="Say what is wrong with a service, and why.")
 def diagnose(
     unit: UnitArgument,
     json: Json = False,
@@ -99,7 +119,7 @@ def diagnose(
     return command(unit, json=json, root=root, snapshot=snapshot, gpu_arch=gpu_arch, user=user, report=report)
 
 
-@app.command(short_help="Plan, prove, apply and watch a repair.")
+@command(short_help="Plan, prove, apply and watch a repair.")
 def fix(
     unit: UnitArgument,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="End after the plan; needs no root.")] = False,
@@ -154,7 +174,7 @@ def fix(
     return command(unit, wishes, dry_run=dry_run, yes=yes, json=json)
 
 
-@app.command(short_help="Show units as systemd runs them.")
+@command(short_help="Show units as systemd runs them.")
 def show(
     units: Annotated[
         list[str], typer.Argument(metavar="UNIT...", help="One or more services.", autocompletion=_services)
@@ -180,22 +200,27 @@ def show(
     return command(units, json=json, root=root, systemd=systemd, show_secrets=show_secrets, user=user)
 
 
-@app.command(short_help="Explain a cause, or the causes in a log.")
+@command(short_help="Explain a cause, or the causes in a log.")
 def explain(
     cause: Annotated[
-        str,
-        typer.Argument(metavar="CAUSE|-", help="A cause id, or - for a log on standard input.", autocompletion=_causes),
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[CAUSE|-]",
+            help="A cause id, or - for a log on standard input. Default: list the causes.",
+            autocompletion=_causes,
+        ),
+    ] = None,
     facts: Annotated[
         str | None,
         typer.Option("--facts", metavar="FILE", help="With -: what is known beside the log, as JSON."),
     ] = None,
     json: Json = False,
 ) -> int:
-    """Explain a cause in full, or find the causes in a log.
+    """Explain a cause in full, or find the causes in a log; list all causes that there are.
 
     \b
     Examples:
+      remedy explain
       remedy explain nvcc-too-old
       journalctl -u sglang-k26 | remedy explain -
     """
@@ -204,7 +229,7 @@ def explain(
     return command(cause, facts=facts, json=json)
 
 
-@app.command(short_help="Preflight for ExecStartPre= or a script.")
+@command(short_help="Preflight for ExecStartPre= or a script.")
 def check(unit: UnitArgument, gpu_arch: GpuArch = None, user: User = False) -> int:
     """A preflight for ExecStartPre= or a deploy script: one line of reason, exit code 0 or 3. Needs no root.
 
@@ -218,7 +243,7 @@ def check(unit: UnitArgument, gpu_arch: GpuArch = None, user: User = False) -> i
     return command(unit, gpu_arch=gpu_arch, user=user)
 
 
-@app.command(short_help="Follow a start to a verdict.")
+@command(short_help="Follow a start to a verdict.")
 def watch(
     unit: UnitArgument,
     json: Json = False,
@@ -239,7 +264,7 @@ def watch(
     return command(unit, json=json, timeout=timeout, user=user)
 
 
-@app.command(short_help="List the changes that were made.")
+@command(short_help="List the changes that were made.")
 def history(
     transaction: Annotated[str | None, typer.Argument(metavar="[ID]", help="One change, in full.")] = None,
     json: Json = False,
@@ -256,7 +281,7 @@ def history(
     return command(transaction, json=json)
 
 
-@app.command(short_help="Undo a change that was kept.")
+@command(short_help="Undo a change that was kept.")
 def rollback(
     transaction: Annotated[str | None, typer.Argument(metavar="[ID]", help="Default: the newest kept change.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -274,7 +299,7 @@ def rollback(
     return command(transaction, yes=yes, json=json)
 
 
-@app.command(short_help="Finish or undo what a crash left.")
+@command(short_help="Finish or undo what a crash left.")
 def recover(json: Json = False) -> int:
     """Finish or undo what a crash left half done. A unit runs it at boot.
 
@@ -287,7 +312,7 @@ def recover(json: Json = False) -> int:
     return command(json=json)
 
 
-@app.command(short_help="Write the facts to diagnose elsewhere.")
+@command(short_help="Write the facts to diagnose elsewhere.")
 def snapshot(unit: UnitArgument, gpu_arch: GpuArch = None, user: User = False) -> int:
     """Write the facts about a service as JSON, secrets removed, to send or to diagnose elsewhere.
 
@@ -301,7 +326,7 @@ def snapshot(unit: UnitArgument, gpu_arch: GpuArch = None, user: User = False) -
     return command(unit, gpu_arch=gpu_arch, user=user)
 
 
-@app.command(short_help="List the CUDA toolkits of this machine.")
+@command(short_help="List the CUDA toolkits of this machine.")
 def toolkits(json: Json = False) -> int:
     """List the CUDA toolkits of this machine: version, completeness, and the services that use each.
 

@@ -1,4 +1,4 @@
-"""``remedy explain``: a cause in full, or the causes in a log."""
+"""``remedy explain``: all causes, one in full, or those in a log."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from remedy.cli.diagnose import exit_code
 from remedy.errors import Exit, UsageError
 
 
-def explain(cause: str, *, facts: str | None, json: bool) -> int:
-    """Print a page on a cause, or what a log on standard input shows."""
+def explain(cause: str | None, *, facts: str | None, json: bool) -> int:
+    """Print the list of causes, a page on one, or what a log on standard input shows."""
     if cause != "-":
-        from remedy.show.explain import page
-        from remedy.show.text import width
-
         if facts:
             raise UsageError("--facts goes with `remedy explain -`")
-        sys.stdout.write(page(cause, width()))
-        return Exit.DONE
+        return _from_catalogue(cause, json=json)
     from remedy.causes.engine import explain_blocks
     from remedy.facts.log_ends import ends_of
     from remedy.show.secrets import redact
@@ -39,6 +35,19 @@ def explain(cause: str, *, facts: str | None, json: bool) -> int:
 
         print(explained_text(diagnosis, width()))
     return exit_code(diagnosis)
+
+
+def _from_catalogue(cause: str | None, *, json: bool) -> int:
+    from remedy.show.explain import index, index_json, page, page_json
+    from remedy.show.text import width
+
+    if json:
+        from json import dumps
+
+        print(dumps(index_json() if cause is None else page_json(cause)))
+    else:
+        sys.stdout.write(index(width()) if cause is None else page(cause, width()))
+    return Exit.DONE
 
 
 def _known(path: str | None) -> PartialFacts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from remedy.change.detached import Choice
@@ -12,6 +12,7 @@ from remedy.change.transaction import need_root
 from remedy.change.types import Event, Outcome
 from remedy.errors import Exit, Refused, RemedyError, UsageError
 from remedy.plan.types import Plan
+from remedy.proof import proven
 from remedy.repair import Wishes, apply_plan, left_alone, plan_for
 from remedy.road import Look, look, this_machine
 from remedy.show.live import voice
@@ -49,19 +50,19 @@ class Talk:
 
         print(dumps(value), flush=True)
 
-    def plan(self, seen: Look, plan: Plan) -> None:
-        """What is wrong, and what would be done."""
+    def plan(self, seen: Look, plan: Plan, proven: Sequence[str]) -> None:
+        """What is wrong, and what would be done, once kernels of the ``proven`` libraries have been built."""
         from remedy.show.plan import plan_json, plan_text
         from remedy.show.secrets import redact
 
         if self.json:
-            self.line({"event": "plan", **plan_json(plan, redact)})
+            self.line({"event": "plan", **plan_json(plan, redact), "proof": list(proven)})
             return
         from remedy.show.diagnosis import diagnosis_text
 
         print(diagnosis_text(seen, width(), next_step=False))
         if plan.steps:
-            print("\n" + plan_text(plan, redact, width()))
+            print("\n" + plan_text(plan, redact, width(), proven))
         # Into one pipe with the progress on stderr, the plan comes before what is done about it.
         sys.stdout.flush()
 
@@ -93,7 +94,7 @@ def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool) -> i
         seen = look(unit, machine, gpu_arch=wishes.gpu_arch)
         plan = plan_for(seen, machine, wishes)
         cause = plan.cause
-        talk.plan(seen, plan)
+        talk.plan(seen, plan, proven(seen) if wishes.prove else ())
         if not plan.steps and plan.impossible is None:
             return talk.result(Outcome("nothing-to-do", Exit.DONE, cause=cause))
         waits = left_alone(plan, wishes)
@@ -126,7 +127,7 @@ def confirm(question: str, *, yes: bool, json: bool, ask: Callable[[str], str] =
     if yes:
         return
     if not can_ask(json):
-        raise Refused("without a terminal nothing is asked, and nothing is changed", hint="--yes applies the plan")
+        raise Refused("without a terminal nothing is asked, and nothing is changed", hint="--yes asks no question")
     sys.stderr.write(f"\n{question} [y/N] ")
     sys.stderr.flush()
     try:

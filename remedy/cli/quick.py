@@ -63,7 +63,7 @@ FORMS: Final[Mapping[str, Form]] = {
     "show": Form(
         "remedy.cli.show:show", ("json", "show_secrets", "user"), {"root": str, "systemd": _systemd}, takes="many"
     ),
-    "explain": Form("remedy.cli.explain:explain", ("json",), {"facts": str}),
+    "explain": Form("remedy.cli.explain:explain", ("json",), {"facts": str}, takes="maybe"),
     "history": Form("remedy.cli.history:history", ("json",), takes="maybe"),
     "toolkits": Form("remedy.cli.toolkits:toolkits", ("json",), takes="none"),
 }

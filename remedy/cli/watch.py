@@ -44,9 +44,10 @@ def _tell(verdict: Verdict, json: bool) -> None:
     from json import dumps
 
     from remedy.show.events import verdict_json, verdict_text
-    from remedy.show.text import wrap
+    from remedy.show.text import width, wrap
 
-    print(dumps(verdict_json(verdict)) if json else wrap(verdict_text(verdict), hanging=2), flush=True)
+    shown = dumps(verdict_json(verdict)) if json else wrap(verdict_text(verdict), columns=width(), hanging=2)
+    print(shown, flush=True)
 
 
 def _tell_why(unit: str, verdict: Verdict, *, json: bool, user: bool) -> None:

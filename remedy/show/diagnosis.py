@@ -119,7 +119,9 @@ def explained_text(diagnosis: Diagnosis, columns: int = 80) -> str:
         "Known beside it\n" + rows(pairs, columns) if pairs else "",
         others_text(diagnosis.findings[1:], columns, runs=root.id == "healthy") if diagnosis.findings[1:] else "",
     ]
-    if root.id not in ("healthy", "unknown"):
+    if root.id == "unknown":
+        parts.append("Next\n  remedy diagnose UNIT    on the machine itself: it sees more than the log")
+    elif root.id != "healthy":
         advice = wrap(plain(root.advice), 2, columns) + "\n" if root.advice else ""
         parts.append(f"Next\n{advice}  remedy explain {root.id}")
     return "\n\n".join(part for part in parts if part)
@@ -230,9 +232,12 @@ def _shortened(text: str) -> str:
 
 
 def time_of(source: str) -> str:
-    """The local time of day in a journal line's source, as journalctl shows it; any other source as it is."""
+    """The local time of day in a journal line's source, as journalctl shows it, or the number of a log's line, counted
+    from the end where it is negative; any other source as it is."""
     from datetime import datetime
 
+    if source.startswith("log:"):
+        return f"line {source[4:].split()[0]}"
     word = next((word for word in source.split() if word.endswith("Z") and "T" in word), None)
     if word is None:
         return source

@@ -7,7 +7,7 @@ from remedy.gate.types import Progress, Verdict
 from remedy.hints import Any
 from remedy.show.host import typed
 from remedy.show.secrets import redact
-from remedy.show.text import bold, duration, plain, wrap
+from remedy.show.text import bold, duration, plain, rows, wrap
 
 
 def event_json(event: Event) -> dict[str, Any]:
@@ -118,14 +118,15 @@ ENDINGS = {
 
 def outcome_text(outcome: Outcome, columns: int = 80) -> str:
     """The end of a command, for people."""
-    parts = ["", bold(ENDINGS[outcome.name])]
+    parts = ["", bold(wrap(ENDINGS[outcome.name], columns=columns))]
     if outcome.reason and outcome.name not in ("healthy", "planned"):
         parts.append(wrap(typed(redact(plain(outcome.reason))), 2, columns))
     if outcome.left:
         parts.append("Left to do by hand:")
         parts += [wrap(f"- {typed(redact(plain(left)))}", 2, columns, hanging=4) for left in outcome.left]
     if outcome.transaction:
-        parts.append(typed(f"  transaction {outcome.transaction}   (remedy history {outcome.transaction})"))
+        commands = [("details", typed(f"remedy history {outcome.transaction}"))]
         if outcome.name == "healthy":
-            parts.append(typed("  to undo it: remedy rollback"))
+            commands.append(("undo", typed("remedy rollback")))
+        parts.append(rows(commands, columns))
     return "\n".join(parts)

@@ -1,12 +1,13 @@
-"""The page of ``remedy explain ID``: one cause in full."""
+"""The page of ``remedy explain ID``: one cause in full; and the list of all."""
 
 from __future__ import annotations
 
 from remedy.causes import catalogue
 from remedy.causes.entry import Cause
-from remedy.hints import Final
-from remedy.show.text import fill
+from remedy.hints import Any, Final
+from remedy.show.text import fill, rows
 
+SCHEMA: Final = 1
 _INDENT: Final = "  "
 _HANDLED: Final = {
     "mend": "`remedy fix` mends it.",
@@ -33,11 +34,39 @@ def page(cause_id: str, columns: int = 80) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def index() -> str:
-    """All causes with their titles, in causal order, one a line."""
-    causes = catalogue.causes()
-    width = max(len(cause.id) for cause in causes)
-    return "".join(f"{cause.id:<{width}}  {cause.title}\n" for cause in causes)
+def page_json(cause_id: str) -> dict[str, Any]:
+    """The page as an object. Raises as ``page``."""
+    cause = catalogue.by_id(cause_id)
+    text = cause.page
+    return {
+        "schema": SCHEMA,
+        **_named(cause),
+        "meaning": text.meaning,
+        "origin": text.origin,
+        "recognised": text.recognised,
+        "mending": text.mending,
+        "avoid": text.avoid,
+        "sources": list(text.sources),
+    }
+
+
+def index(columns: int = 80) -> str:
+    """All causes with their titles, in causal order."""
+    return rows([(cause.id, cause.title) for cause in catalogue.causes()], columns, 0) + "\n"
+
+
+def index_json() -> dict[str, Any]:
+    """All causes as an object, in causal order."""
+    return {"schema": SCHEMA, "causes": [_named(cause) for cause in catalogue.causes()]}
+
+
+def _named(cause: Cause) -> dict[str, Any]:
+    return {
+        "id": cause.id,
+        "title": cause.title,
+        "toolchain": cause.toolchain,
+        "mendable": cause.handling == "mend",
+    }
 
 
 def _kind(cause: Cause, columns: int) -> str:

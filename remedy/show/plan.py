@@ -95,8 +95,9 @@ def package_json(change: PackageChange) -> dict[str, Any]:
     }
 
 
-def plan_text(plan: Plan, redact: Redact, columns: int = 80) -> str:
-    """The preview: the aim in a line, the steps numbered, why not another way, and what to know."""
+def plan_text(plan: Plan, redact: Redact, columns: int = 80, proven: Sequence[str] = ()) -> str:
+    """The preview: the aim in a line, the steps numbered, why not another way, and what to know. What is ``proven``
+    stands where that is done: with the toolkit there, and before anything of the service is touched."""
     if plan.impossible:
         heading = wrap(f"{plan.unit}: {plan.cause}: remedy can't mend this: {plain(plan.impossible)}", columns=columns)
         return "\n\n".join([bold(heading), *_asides(plan, columns)])
@@ -106,6 +107,9 @@ def plan_text(plan: Plan, redact: Redact, columns: int = 80) -> str:
     groups = [list(group) for _, group in groupby(plan.steps, key=type)]
     items = [item for group in groups for item in _items(group)]
     for number, item in enumerate(items, start=1):
+        if proven and not isinstance(item[0], (InstallPackages, BuildToolkit)):
+            parts.append(_proof_text(proven, columns))
+            proven = ()
         parts.append(step_text(f"{number}. ", item, redact, columns))
     return "\n\n".join([*parts, *_asides(plan, columns)])
 
@@ -114,6 +118,15 @@ def _aim(plan: Plan) -> str:
     if plan.toolkit:
         return f"{plan.unit}: mend {plan.cause} with CUDA {dotted(plan.toolkit_version)} in {plan.toolkit}"
     return f"{plan.unit}: mend {plan.cause}"
+
+
+def _proof_text(libraries: Sequence[str], columns: int) -> str:
+    *others, last = libraries
+    names = f"{', '.join(others)} and {last}" if others else last
+    text = (
+        f"Proof: kernels of {names} are compiled, linked and loaded as the service's user, in the planned environment."
+    )
+    return wrap(f"{text} Where that fails, the service is not touched.", 3, columns)
 
 
 def _items(group: list[Step]) -> Iterator[list[Step]]:

@@ -64,8 +64,16 @@ def _toolkit_text(use: Use, columns: int) -> str:
         pairs.append(("headers", f"of CUDA {dotted(kit.headers_version)}: not the compiler's release"))
     if kit.why:
         pairs.append(("note", kit.why))
-    pairs.append(("used by", ", ".join(f"{unit} ({variable})" for unit, variable in use.users) or "no service"))
+    pairs.append(("used by", _users_text(use.users) or "no service"))
     return wrap(title, columns=columns) + "\n" + rows(pairs, columns)
+
+
+def _users_text(users: Sequence[tuple[str, str]]) -> str:
+    """Each service once, with all that leads it there: ``a.service (CUDA_HOME, PATH)``."""
+    through: dict[str, list[str]] = {}
+    for unit, variable in users:
+        through.setdefault(unit, []).append(variable)
+    return ", ".join(f"{unit} ({', '.join(variables)})" for unit, variables in through.items())
 
 
 def _ordered(architectures: frozenset[str]) -> list[str]:

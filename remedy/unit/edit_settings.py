@@ -36,7 +36,7 @@ def setting_holds(state: Situation, section: str, name: str, value: str | None) 
 
 def ways_for_setting(state: Situation, section: str, name: str, value: str | None) -> Iterator[Way]:
     """All ways, the best first. Whether one works is for the caller to see."""
-    subject, reason = f"{name}=", "decided here"
+    subject, reason = f"{name}=", "the line that wins is here"
     current = state.service.value(section, name)
     if state.in_place:
         if current is not None and (kept := state.kept(current.place.path)) is not None:
@@ -51,7 +51,7 @@ def ways_for_setting(state: Situation, section: str, name: str, value: str | Non
             yield Way({current.place.path: with_setting_value(document, entry, value)}, subject, reason)
         elif value is not None:
             for path in _files_for_line(state, current.place.path if current else None):
-                yield Way({path: setting_line(state.document(path), section, name, value)}, subject, "new here")
+                yield Way({path: setting_line(state.document(path), section, name, value)}, subject, "new")
     if state.style != "in-place":
         for path in paths(state):
             document = text_of(state, path)
@@ -59,7 +59,7 @@ def ways_for_setting(state: Situation, section: str, name: str, value: str | Non
             if value is not None and found and name not in LISTS:
                 yield Way({path: with_setting_value(document, found[-1], value)}, subject, reason)
             else:
-                yield Way({path: setting_line(document, section, name, value or "")}, subject, "new here")
+                yield Way({path: setting_line(document, section, name, value or "")}, subject, "new")
 
 
 def _files_for_line(state: Situation, kin: str | None) -> list[str]:

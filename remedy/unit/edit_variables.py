@@ -118,7 +118,7 @@ def _chain_ways(state: Situation, name: str, value: str | None, place: Place) ->
         kept = state.kept(place.path)
         if kept is None and state.in_place:
             for data in _commands(state, name, value, place):
-                yield Way({place.path: data}, name, "decided by ExecStart= itself", command=True)
+                yield Way({place.path: data}, name, "set by ExecStart= itself", command=True)
         elif kept is not None:
             why = f"{why}; {kept}"
     elif place.line:
@@ -129,7 +129,7 @@ def _chain_ways(state: Situation, name: str, value: str | None, place: Place) ->
             if changed is None:
                 why = f"{why}, in a way that is no plain assignment"
             elif state.in_place:
-                yield Way({place.path: changed}, name, "decided by this script")
+                yield Way({place.path: changed}, name, "set by this script")
         elif kept is not None:
             why = f"{why}, and that script may not be changed: {kept}"
     yield Way(refused=EditRefused(name, why, place))
@@ -169,11 +169,11 @@ def _in_place_ways(state: Situation, name: str, value: str, source: Place | None
             document = state.document(source.path)
             spot = assignment_at(document, "Environment", name, source.line)
             if spot is not None:
-                yield Way({source.path: with_value(document, spot, name, value)}, name, "decided here")
+                yield Way({source.path: with_value(document, spot, name, value)}, name, "the line that wins is here")
         else:
             data = with_file_value(state.data(source.path), name, value, state.manager.version)
             if data is not None:
-                yield Way({source.path: data}, name, "decided here, over any Environment= line")
+                yield Way({source.path: data}, name, "the line that wins is here, over any Environment= line")
         return
     version = state.manager.version
     for fault in state.service.faults:
@@ -186,7 +186,7 @@ def _in_place_ways(state: Situation, name: str, value: str, source: Place | None
             data = environment_line(state.document(path), name, value)
         else:
             data = with_file_line(state.data(path), name, value, version)
-        yield Way({path: data}, name, "new here, beside other variables")
+        yield Way({path: data}, name, "new, beside the other variables")
 
 
 def _files_for_new(state: Situation) -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from remedy.causes.engine import explain
 from remedy.causes.types import Evidence
-from remedy.show.diagnosis import log_text
+from remedy.show.diagnosis import explained_text, log_text, time_of
 
 COMMAND = f"/usr/local/cuda/bin/nvcc {'-isystem /usr/include ' * 40}-o /srv/cache/page.cuda.o"
 
@@ -28,3 +29,26 @@ def test_a_command_that_would_fill_the_screen() -> None:
     assert text.startswith("The log says\n  x  /usr/local/cuda/bin/nvcc -isystem")
     assert "[...]" in text and text.endswith("page.cuda.o")
     assert len(text.splitlines()) <= 6
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("log:12 2026-05-02 10:11:03 TP0", "line 12"),
+        ("log:-3", "line -3"),
+        ("somewhere", "somewhere"),
+    ],
+)
+def test_where_a_line_stands(source: str, shown: str) -> None:
+    assert time_of(source) == shown
+
+
+@pytest.mark.parametrize(
+    ("line", "following"),
+    [
+        ("all is quiet", "remedy diagnose UNIT"),
+        ("OSError: [Errno 98] Address already in use", "remedy explain port-in-use"),
+    ],
+)
+def test_a_log_leads_on(line: str, following: str) -> None:
+    assert following in explained_text(explain([line])).partition("\n\nNext\n")[2]

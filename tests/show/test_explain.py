@@ -7,7 +7,7 @@ import pytest
 from remedy.causes import catalogue
 from remedy.causes.entry import Cause
 from remedy.errors import UsageError
-from remedy.show.explain import index, page
+from remedy.show.explain import index, index_json, page, page_json
 
 
 @pytest.mark.parametrize("cause", catalogue.causes(), ids=lambda cause: cause.id)
@@ -23,7 +23,16 @@ def test_pages_fit_the_screen_and_are_whole(cause: Cause) -> None:
 
 
 def test_the_index_holds_all() -> None:
-    assert len(index().splitlines()) == len(catalogue.causes())
+    ids = [cause.id for cause in catalogue.causes()]
+    assert [line.split()[0] for line in index().splitlines() if not line.startswith(" ")] == ids
+    assert max(map(len, index(60).splitlines())) <= 60
+    assert [cause["id"] for cause in index_json()["causes"]] == ids
+
+
+def test_a_page_as_an_object() -> None:
+    shown = page_json("nvcc-too-old")
+    assert (shown["id"], shown["toolchain"], shown["mendable"]) == ("nvcc-too-old", True, True)
+    assert shown["meaning"] in " ".join(page("nvcc-too-old", 10_000).split()) and len(shown["sources"]) > 1
 
 
 def test_an_unknown_page() -> None:

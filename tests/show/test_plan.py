@@ -48,6 +48,16 @@ def hide(text: str) -> str:
     return text.replace("hf_secret", "***")
 
 
+@pytest.mark.parametrize(
+    ("libraries", "named"),
+    [(("flashinfer",), "kernels of flashinfer are"), (("a", "b", "c"), "kernels of a, b and c are")],
+)
+def test_the_proof_stands_between_the_toolkit_and_the_service(libraries: tuple[str, ...], named: str) -> None:
+    text = plan_text(PLAN, hide, proven=libraries)
+    assert text.index("1. Install") < text.index(named) < text.index("2. Edit") and text.count("Proof: ") == 1
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
 def test_everything_is_in_the_preview() -> None:
     text = plan_text(PLAN, hide)
     for words in (

@@ -30,6 +30,6 @@ def by_id(cause_id: str) -> Cause:
         import difflib
 
         near = difflib.get_close_matches(cause_id, _index(), n=3, cutoff=0.4)
-        hint = "near it: " + ", ".join(near) if near else "the causes: " + ", ".join(_index())
+        hint = "near it: " + ", ".join(near) if near else "`remedy explain` lists them"
         raise UsageError(f"no cause is called {cause_id!r}", hint=hint)
     return found
