@@ -8,7 +8,7 @@ from remedy.causes import rules
 from remedy.causes.case import Case, Hit
 from remedy.causes.shared import EMPTY_ARCHS, NINJA_127, NVCC_MISSING, NVCC_RELEASE, NVCC_RUN, SHELL_NOT_FOUND
 from remedy.facts.types import Version
-from remedy.hints import Literal
+from remedy.hints import Final, Literal
 from remedy.jit import tables
 
 Reading = Literal["old", "new", "list"]
@@ -34,6 +34,11 @@ def nvcc_version(case: Case) -> Version | None:
     return None
 
 
+#: CUDA 13 dropped what is older than 7.5. Where the compiler at hand is older than 12, the one that refused such a
+#: target was no newer one: toolkits of so different an age don't lie side by side.
+_LAST_BEFORE_DROP: Final = 12
+
+
 def target(hit: Hit, case: Case) -> Reading:
     """Why nvcc or ptxas refused a target: the compiler is older than it, no longer knows it, or the list that named
     it is wrong for this GPU."""
@@ -49,7 +54,7 @@ def target(hit: Hit, case: Case) -> Reading:
         return "list"
     if cc < (7, 5):
         least = tables.nvcc_minimum(cc)
-        if nvcc and least and nvcc < least:
+        if nvcc and ((least and nvcc < least) or nvcc[0] < _LAST_BEFORE_DROP):
             return "old"
         return "list" if sm and sm >= (7, 5) else "new"
     if cc == (10, 1) and nvcc and nvcc >= (13, 0):

@@ -202,7 +202,7 @@ _JIT_CACHE: Final = (
     r"|/\.cache/?$|/\.cache/(?:vllm|sglang|torch|triton)|^/\.\w+|/\.config/vllm|__pycache__|_jit"
 )
 _NO_JIT_CACHE: Final = r"huggingface|modelscope|/hub\b|\.ollama"
-_KERNEL_WORDS: Final = r"(?i)kernel|\bjit\b|cutlass|compil|inductor|triton|cubin|nvcc"
+_KERNEL_WORDS: Final = r"(?i)kernel|\bjit\b|cutlass|compil|inductor|triton|cubin|nvcc|ninja"
 
 
 def is_jit_cache(path: str) -> bool:

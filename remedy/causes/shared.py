@@ -83,6 +83,7 @@ BUILD_FAILED: Final = (
     Signature("Error building extension", weak=True, library="torch"),
     Signature("FAILED: ", r"FAILED: (?:\[code=\d+\] )?\S+\.(?:o|so)\b", weak=True),
     Signature("NVCC compilation failed", weak=True, library="deep-gemm"),
+    Signature("Failed to build JIT module", weak=True, library="sglang"),
 )
 # Signs that a JIT build or a JIT-built module is at work in this log.
 JIT_AT_WORK: Final = (
@@ -127,7 +128,17 @@ NO_GPU: Final = (
 UNSUPPORTED_PTX: Final = Signature(
     "unsupported toolchain", r"PTX was compiled with an unsupported toolchain|unsupported toolchain"
 )
-UNSUPPORTED_PTX_CODE: Final = Signature("UnsupportedPtxVersion", weak=True)
+UNSUPPORTED_PTX_CODE: Final = (
+    Signature("UnsupportedPtxVersion", weak=True),
+    Signature("UNSUPPORTED_PTX_VERSION", weak=True),
+)
+# ptxas as part of the driver (cuLinkAddData) or of nvJitLink: what it does not know came from a newer CUDA.
+JIT_LINKER: Final = Signature(
+    "ptxas application ptx input", r"Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'"
+)
+NVJITLINK: Final = Signature("NVJITLINK_ERROR", weak=True)
+# nvcc and NVRTC count the errors of their own: what could not be compiled can't be loaded either.
+SOURCE_ERRORS: Final = Signature("detected in the compilation of", r"errors? detected in the compilation of", weak=True)
 NO_KERNEL_IMAGE: Final = Signature("no kernel image is available")
 CACHED_ARCH: Final = Signature(
     "cached_ops",

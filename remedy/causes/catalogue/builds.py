@@ -19,6 +19,9 @@ _BUILD_KILLED: Final = (
     Signature("Killed signal terminated program"),
     Signature("illed", r"^(?:/bin/)?(?:sh: )?(?:line )?(?:\d+: )*(?:\d+ )?Killed\s+\S*" + _COMPILERS + r"\b"),
     Signature("died due to signal 9"),
+    Signature("terminated with signal 9"),
+    Signature("internal compiler error: Killed"),
+    Signature("final link failed: memory exhausted"),
     Signature("virtual memory exhausted"),
     Signature("emory allocation failure", r"(?:nvcc|ptxas|cicc).*[Mm]emory allocation failure"),
     Signature("out of memory allocating", r"(?:cc1plus|cicc|ptxas|cudafe).*out of memory allocating"),
@@ -158,7 +161,7 @@ _DOWNLOAD: Final = (
     ),
     Signature(
         "ubin",
-        r"(?:[Ff]ailed|[Uu]nable|[Cc]ould not|[Cc]annot|[Ee]rror).{0,40}(?:download|fetch|get|load"
+        r"(?:[Ff]ailed|[Uu]nable|[Cc]ould not|[Cc]annot|[Ee]rror).{0,40}\b(?:download|fetch|get|load"
         r"|retriev)\w* .{0,40}cubin",
     ),
     Signature(

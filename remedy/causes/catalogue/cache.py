@@ -161,8 +161,8 @@ def _silent_load(case: Case, loading: tuple[Hit, ...], seen: tuple[Evidence, ...
     baton = version is None or not versions.at_least(version, _BATON_UNTIL)
     if seen or (baton and version is not None):
         return claim_from(loading, seen, certainty="likely", weight=Weight.DECISIVE)
-    last = case.last is not None and case.last.number == loading[-1].line.number
-    return claim_from(loading, certainty="possible", weight=Weight.NOTED) if baton and last else None
+    open_ended = baton and case.ends_with(loading)
+    return claim_from(loading, certainty="possible", weight=Weight.NOTED) if open_ended else None
 
 
 CAUSES: Final = (

@@ -51,7 +51,8 @@ _NOT_FOUND: Final = (
     ),
     Signature("make", r"^(?:g?make|cmake)(?:\[\d+\])?: (?P<program>nvcc): "),
     Signature("No CMAKE_CUDA_COMPILER could be found"),
-    Signature("annot find cuda path"),
+    *any_of("annot find cuda path", "annot find CUDA path", pattern="annot find (?:cuda|CUDA) path"),
+    Signature("CUDA is not found.", r"RuntimeError: CUDA is not found\.$", library="cupy"),
     Signature("MissingCUDAException", library="deepspeed"),
     Signature("CUDA_TOOLKIT_ROOT_DIR not found"),
     Signature("ould not find compiler set in environment variable CUDACXX"),
@@ -164,7 +165,7 @@ _NEWER_API: Final = Signature("qualified name is not allowed", weak=True, librar
 _BUNDLED_WANT: Final = (12, 3)
 _OLD_PTX_ISA: Final = Signature(
     "Unsupported .version",
-    r"Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'",
+    r"^(?!.*application ptx input).*Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'",
     weak=True,
 )
 

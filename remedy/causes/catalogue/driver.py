@@ -11,7 +11,9 @@ from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     INSUFFICIENT_DRIVER,
     JIT_AT_WORK,
+    JIT_LINKER,
     NO_GPU,
+    NVJITLINK,
     UNDEFINED_SYMBOL,
     UNSUPPORTED_PTX,
     UNSUPPORTED_PTX_CODE,
@@ -24,6 +26,7 @@ _MISMATCH: Final = (
     Signature("river/library version mismatch"),
     Signature("API mismatch", r"client has (?:the )?version (?P<client>[\d.]+).*|API mismatch"),
     Signature("unsupported display driver"),
+    *any_of("SYSTEM_DRIVER_MISMATCH", "SystemDriverMismatch", pattern="(?i)system_?driver_?mismatch"),
     Signature("version mismatch", r"(?:NVML|nvidia|kernel module).{0,60}version mismatch"),
 )
 
@@ -49,6 +52,7 @@ _TOO_OLD: Final = (
     # CUDA runtime API, cudaErrorCallRequiresNewerDriver
     Signature("not supported in the installed CUDA driver"),
     Signature("cudaErrorCallRequiresNewerDriver"),
+    *any_of("COMPAT_NOT_SUPPORTED", "CompatNotSupported", pattern="(?i)compat_?not_?supported"),
     Signature(
         "river", r"(?:NVIDIA|CUDA|nvidia) [Dd]river .{0,60}(?:is too old|is outdated|needs to be updated|too old)"
     ),
@@ -62,12 +66,14 @@ def _too_old(case: Case) -> Claim | None:
     facts = (case.fact(lacks, "driver"),) if lacks else ()
     symbols = tuple(hit for hit in case.hits(UNDEFINED_SYMBOL) if _driver_symbol(hit.groups.get("symbol", "")))
     hits = case.hits(*_TOO_OLD, UNSUPPORTED_PTX, _SYMBOL_WAIT) + symbols
+    if not case.has(NVJITLINK):
+        hits += case.hits(JIT_LINKER)
     built_here = case.has(*JIT_AT_WORK) and rules.driver_serves(case.facts)
-    if not (built_here or rules.linked_elsewhere(case.facts)):
+    if not (built_here or rules.linked_elsewhere(case.facts) or case.has(_NO_DRIVER)):
         hits += case.hits(INSUFFICIENT_DRIVER)
     if hits:
         return claim_from(hits, facts)
-    weak = case.hits(UNSUPPORTED_PTX_CODE)
+    weak = case.hits(*UNSUPPORTED_PTX_CODE)
     if weak:
         return claim_from(weak, facts)
     failed = case.hits(*NO_GPU)
@@ -75,7 +81,7 @@ def _too_old(case: Case) -> Claim | None:
 
 
 def _driver_symbol(symbol: str) -> bool:
-    """A function of the driver's own interface: plain C, cu and a capital."""
+    """A function of the driver's own interface: plain C, cu and a capital (cudnn and cublas write theirs small)."""
     return len(symbol) > 3 and symbol.startswith("cu") and symbol[2].isupper()
 
 
@@ -88,6 +94,12 @@ _LIBCUDA: Final = (
         r"|libcuda\.so cannot found",
     ),
     Signature("symlink of libcuda.so"),
+    Signature("load library failed", r"load library failed: libcuda\.so"),
+    # what a toolkit's stubs/libcuda.so answers where it is found instead of the driver's
+    Signature("CUDA driver is a stub library"),
+    Signature("cudaErrorStubLibrary"),
+    Signature("CUDA_ERROR_STUB_LIBRARY"),
+    Signature("is an NVIDIA driver library", library="cuda-pathfinder"),
     Signature(
         "libcuda.so",
         r"(?:[Cc]ould not|[Uu]nable to|[Ff]ailed to|[Cc]annot) (?:load|find|open|locate|dlopen) .{0,30}libcuda\.so",
@@ -101,8 +113,14 @@ _LIBCUDA: Final = (
 )
 
 
+# The entry point of NVIDIA's containers warns of it; without a driver the runtime calls it too old.
+_NO_DRIVER: Final = Signature("The NVIDIA Driver was not detected")
+
+
 def _libcuda(case: Case) -> Claim | None:
-    return claim_from(case.hits(*_LIBCUDA) + driver_library_unlinked(case))
+    absent = case.hits(_NO_DRIVER)
+    hits = case.hits(*_LIBCUDA) + driver_library_unlinked(case) + absent
+    return claim_from(hits + case.hits(INSUFFICIENT_DRIVER) if absent else hits)
 
 
 # --- gpu-missing, gpu-not-ready -----------------------------------------------------------------------------------
@@ -127,6 +145,9 @@ _GONE: Final = (
         "modprobe", r"modprobe[^']*nvidia\S*' failed with exit code|modprobe: .*(?:nvidia.*not found|insert '?nvidia)"
     ),
     Signature("CUDA unknown error"),
+    Signature("unknown error", r"(?:CUDA error|failed to initialize CUDA)\S{0,12}: unknown error"),
+    Signature("busy or unavailable", r"CUDA-capable device.{0,20} busy or unavailable"),
+    *any_of("cudaErrorDevicesUnavailable", "CUDA_ERROR_DEVICE_UNAVAILABLE", pattern=r"(?i)device_?s?_?unavailable"),
     Signature("CUDA error 999"),
     Signature("o nvidia devices detected"),
     Signature("driver library init failure"),
@@ -134,9 +155,22 @@ _GONE: Final = (
     Signature("nvalid device ordinal"),
     Signature("could not select device driver", r"capabilities: \[\[gpu"),
     Signature("unknown or invalid runtime name: nvidia"),
+    Signature("nknown runtime specified nvidia"),
+    Signature("nvidia-container-runtime", r"\"nvidia-container-runtime\S*: executable file not found"),
+    # libnvidia-container's own words; what is behind the colon may name another cause
+    *any_of(
+        "nvidia-container-cli", "nvml error", pattern=r"nvidia-container-cli: (?!requirement)\w+ error: |\bnvml error: "
+    ),
     Signature("etermine the device handle for GPU"),
     Signature("Torch not compiled with CUDA enabled"),
     Signature("uncorrectable ECC error"),
+    *any_of("ECC_UNCORRECTABLE", "ErrorECCUncorrectable", pattern="(?i)ecc_?uncorrectable"),
+    Signature("compiled without CUDA support", r"(?:PyTorch|[Tt]orch) was compiled without CUDA support"),
+    Signature("requires CUDA support", r"torch\.\S+ requires CUDA support"),
+    Signature("is not visible (CUDA_VISIBLE_DEVICES", library="torch"),
+    Signature("Invalid device id", r"AssertionError: Invalid device id", library="torch"),
+    Signature("annot detect device", r"annot detect device [`'\"]cuda", library="tvm"),
+    Signature("No CUDA architecture was specified or GPU detected", library="tvm"),
     Signature("CUDA initialization", r"CUDA initialization: .*(?:no|No) (?:CUDA|NVIDIA)"),
     Signature("no GPU detected"),
     Signature("no compatible GPUs were discovered"),
@@ -231,7 +265,7 @@ CAUSES: Final = (
         advice="Check `ldconfig -p | grep libcuda`; install the driver's libraries (libnvidia-compute-…), or give the "
         "container the GPU (`--gpus all`).",
         judge=_libcuda,
-        signatures=(*_LIBCUDA,),
+        signatures=(*_LIBCUDA, _NO_DRIVER),
         page=Page(
             meaning="libcuda.so.1 comes with the driver, not with any toolkit. Nothing on CUDA runs without it.",
             origin="The driver isn't installed, only its kernel part is, a container was started without the NVIDIA "
@@ -304,7 +338,10 @@ CAUSES: Final = (
             _SYMBOL_WAIT,
             INSUFFICIENT_DRIVER,
             UNSUPPORTED_PTX,
-            UNSUPPORTED_PTX_CODE,
+            *UNSUPPORTED_PTX_CODE,
+            JIT_LINKER,
+            NVJITLINK,
+            _NO_DRIVER,
             UNDEFINED_SYMBOL,
             *NO_GPU,
         ),

@@ -22,6 +22,18 @@ _NO_COMPILER: Final = (
         r"cannot execute ['‘`\"]?cc1plus|cc1plus['’\"]?: (?:execvp: )?No such file|cc1plus: not found"
         r"|cc1plus.{1,40}execvp:",
     ),
+    # assembler and linker, and the C library's own parts, come with the compiler's package
+    Signature("cannot execute 'as'"),
+    Signature("cannot find 'ld'"),
+    Signature("unable to execute command", r'unable to execute command: Executable "(?:ld|as)\b'),
+    Signature("cannot find ", r"cannot find (?:-l(?:stdc\+\+|c|m|gcc|gcc_s)(?![\w+.-])|S?crt[1in]\.o|crtbegin\w*\.o)"),
+    Signature(
+        "fatal error: ",
+        r"fatal error: (?:std(?:io|lib|def|int)|math|limits|assert|string|features|errno|bits/[\w-]+|sys/cdefs)\.h: \S",
+    ),
+    Signature("No host compiler specified"),
+    Signature("Compiler: ", r"Compiler: (?P<compiler>\S+) is not found", library="inductor"),
+    Signature("requires a C++ compiler", library="tilelang"),
     Signature("Failed to preprocess host compiler properties"),
     Signature("not found", r"(?:sh: (?:line )?\d+: |sh: )(?:\S*/)?" + _COMPILER + r": (?:command )?not found"),
     Signature("No such file or directory: ", r"No such file or directory: ['\"](?:\S*/)?" + _COMPILER + r"['\"]"),
@@ -44,8 +56,9 @@ _NO_COMPILER: Final = (
 
 _UNSUPPORTED: Final = (
     Signature(
-        "unsupported GNU version", r"gcc versions later than (?P<highest>\d+) are not supported|unsupported GNU version"
+        "nsupported GNU version", r"versions? later than (?P<highest>\d+) are not supported|nsupported GNU version"
     ),
+    Signature("Host compiler targets unsupported OS"),
     Signature("nsupported clang version"),
     Signature("upported gcc/g++ host compiler found"),
     Signature("is greater than the maximum required version by CUDA", r"\((?P<gcc>[\d.]+)\) is greater than"),
@@ -205,6 +218,7 @@ CAUSES: Final = (
                 r"(?:sh: (?:line )?\d+: |sh: |env: ['‘]?)(?:\S*/)?ninja['’]?: (?:command )?(?:not found|No such)",
             ),
             Signature("ninja (PATH) is missing", library="flashinfer"),
+            Signature("ninja is required", r"ninja is required(?! to build sycl)", library="torch"),
             Signature("build program corresponding to", r"build program corresponding to \"Ninja"),
             Signature(
                 "ninja",

@@ -43,6 +43,12 @@ CAUSES: Final = (
             Signature("annot find any model weights with", r"weights with ['`](?P<model>[^'`]+)"),
             Signature("ouldn't connect to 'https://huggingface.co'"),
             Signature("LocalEntryNotFoundError"),
+            Signature("OfflineModeIsEnabled"),
+            Signature("offline mode is enabled", r"Cannot reach \S+: offline mode is enabled"),
+            Signature(
+                "huggingface.co",
+                r"host='huggingface\.co'.*(?:Max retries exceeded|timed out|resolution)",
+            ),
             Signature(
                 "model",
                 r"(?i)model (?:path|file|directory|dir)? ?['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist"
@@ -77,7 +83,8 @@ CAUSES: Final = (
             Signature("GatedRepoError"),
             Signature("gated repo"),
             Signature("is restricted", r"Access to model .* is restricted"),
-            Signature("401 Client Error"),
+            # with "Repository Not Found" behind it the hub says that there is no such name, or none for anyone unknown
+            Signature("401 Client Error", r"^(?!.*RepositoryNotFoundError).*401 Client Error"),
             Signature("403 Client Error"),
             Signature("403 Forbidden", r"403 Forbidden.*(?:huggingface|hf\.co|model)|huggingface.*403 Forbidden"),
             Signature("401 Unauthorized"),

@@ -7,7 +7,7 @@ import re
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
-from remedy.causes.shared import CACHED_MODULE, SHARED_OBJECT, UNDEFINED_SYMBOL
+from remedy.causes.shared import BUILD_FAILED, CACHED_MODULE, SHARED_OBJECT, UNDEFINED_SYMBOL
 from remedy.causes.types import Evidence
 from remedy.hints import Final
 
@@ -28,7 +28,11 @@ _LOAD: Final = (
     Signature("libNVVM cannot be found", r"(?P<lib>libNVVM) cannot be found", library="numba"),
     Signature("library nvvm not found", library="numba"),
     Signature("ailed to open lib", r"[Ff]ailed to open (?P<lib>" + _CUDA_LIBRARY + r"[\w.-]*)"),
-    Signature("DynamicLibNotFoundError", r"Failure finding \"(?P<lib>lib[\w.]+)", library="cuda-pathfinder"),
+    Signature(
+        "DynamicLibNotFoundError",
+        r"Failure finding \"(?P<lib>lib[\w.]+)|DynamicLibNotFoundError: (?P<lib2>nvrtc|nvvm)",
+        library="cuda-pathfinder",
+    ),
     Signature("is not loaded in the current process", r"(?P<lib>lib\w+) is not loaded in the current process"),
     Signature("not found", r"(?P<lib>" + _CUDA_LIBRARY + r"\.so[.\d]*)(?: was| is|:)? not found"),
     Signature("=> not found", r"(?P<lib>lib\S+\.so[.\d]*) => not found"),
@@ -76,6 +80,7 @@ _VERSIONS: Final = (
         r"(?P<package>flashinfer-[\w-]+) version \((?P<have>[^)]*)\) does not match flashinfer version"
         r" \((?P<want>[^)]*)\)",
     ),
+    Signature("does not match flashinfer-", r"version \([^)]*\) does not match flashinfer-[\w-]+ version"),
     Signature("Ignoring incompatible flashinfer-"),
     Signature(
         "common_ops",
@@ -112,6 +117,15 @@ _VERSIONS: Final = (
 _TORCH_BUILD: Final = Signature("+cu", r"torch[ =]=?\s*(?P<torch>\d\S*?)\+cu(?P<cu>\d{2,3})\b", weak=True)
 
 
+# The driver's functions, and those of the CUDA runtime; cuDNN's, cuBLAS' and their like are libraries of wheels.
+_DRIVERS_OWN: Final = r"cu(?!dnn|blas|sparse|solver|rand|fft|tensor|file)"
+
+
+def _was_to_be_built(case: Case, hit: Hit) -> bool:
+    """Whether a module that is missing is one that its package builds at import, and could not."""
+    return case.has(*BUILD_FAILED) and re.search(r"No module named '\w+_ext'", hit.line.text) is not None
+
+
 def _mismatch(case: Case) -> Claim | None:
     wheels = tuple(
         hit
@@ -119,13 +133,17 @@ def _mismatch(case: Case) -> Claim | None:
         if hit.groups["symbol"].startswith(("_Z", "aoti_", "torch_", "TVMFFI", "THP"))
     )
     # A module of a JIT cache was built here: its wrong symbols are another cause's.
-    hits = tuple(hit for hit in case.hits(*_VERSIONS) + wheels if not rules.in_jit_cache(hit.line.text))
+    hits = tuple(
+        hit
+        for hit in case.hits(*_VERSIONS) + wheels
+        if not (rules.in_jit_cache(hit.line.text) or _was_to_be_built(case, hit))
+    )
     if hits:
         return claim_from(hits)
     other = tuple(
         hit
         for hit in case.hits(UNDEFINED_SYMBOL)
-        if not hit.groups["symbol"].startswith("cu") and not rules.in_jit_cache(hit.line.text)
+        if not re.match(_DRIVERS_OWN, hit.groups["symbol"]) and not rules.in_jit_cache(hit.line.text)
     )
     if other:
         return claim_from(other)
@@ -174,6 +192,9 @@ _CONFLICT: Final = (
     Signature("not supported for now", r"Model architectures .* (?:are not supported|failed to be inspected)"),
     Signature("failed to be inspected"),
     Signature("PydanticUserError"),
+    # a package that is there, of another release than the one asked for
+    Signature("requires", r"Error: .*\brequires .{1,60}[>=<]=?[\d.]+.{0,20}(?:; |, |but )found (?:version )?[`'\"]?\d"),
+    Signature("version is wrong", r"(?P<package>\w+) version is wrong"),
     Signature("Descriptors cannot be created directly"),
     Signature("Unrecognized configuration class"),
     Signature("numpy.core.multiarray failed to import"),
@@ -218,14 +239,22 @@ _MISSING: Final = (
         r"(?! (?:the )?(?:CUDA|cuda|nvcc|gcc|g\+\+|clang|ninja)\b)",
     ),
     Signature("packages that were not found in your environment", r"your environment: (?P<module>[\w.-]+)"),
-    Signature("pip install", r"ImportError: .*\brequires .{1,60}`pip install (?P<module>[\w.-]+)"),
+    # an error that ends in the command which would help
+    Signature(
+        "pip install",
+        r"(?:Error: .*|[Ii]nstall (?:it|them) (?:using|with|by|via):? [`'\"]?)\bpip install [`'\"]?(?!-U|--upgrade)"
+        r"(?P<module>[\w.-]+)",
+    ),
+    Signature("the package is not installed", r"Error: .*\brequires (?P<module>[\w.-]+).*the package is not installed"),
 )
 # Modules whose absence is the sign of a wheel that doesn't fit, not of one that isn't there.
 _INNER: Final = r"common_ops|vllm\._|sgl_kernel\.|_moe_C|flash_attn_2_cuda|vllm_flash_attn"
 
 
 def _package_missing(case: Case) -> Claim | None:
-    hits = tuple(hit for hit in case.hits(*_MISSING) if not re.search(_INNER, hit.line.text))
+    hits = tuple(
+        hit for hit in case.hits(*_MISSING) if not (re.search(_INNER, hit.line.text) or _was_to_be_built(case, hit))
+    )
     if hits and all(hit.line.quiet for hit in hits):
         # Logged as a warning it is an optional package, which nothing misses.
         return claim_from(hits, certainty="possible", weight=Weight.ASIDE)
@@ -271,7 +300,7 @@ CAUSES: Final = (
         advice="Install the versions that belong together: `{python} -m pip check`, then the server's own pinned "
         "requirements.||Install the versions that belong together: `pip check`, then the server's own pins.",
         judge=_mismatch,
-        signatures=(*_VERSIONS, UNDEFINED_SYMBOL, _TORCH_BUILD),
+        signatures=(*_VERSIONS, UNDEFINED_SYMBOL, _TORCH_BUILD, *BUILD_FAILED),
         page=Page(
             meaning="A compiled extension is made for one torch, sometimes for one exact release of its sister "
             "package. Beside another it doesn't load.",

@@ -32,7 +32,7 @@ def _too_new(case: Case) -> Claim | None:
 def _newer_than_driver(case: Case) -> Claim | None:
     """Built here by a compiler that the driver is too old for. Where torch's own CUDA is as much too new for the
     driver, a wheel's library may be what failed, and the driver alone is at fault."""
-    hits = case.hits(UNSUPPORTED_PTX, UNSUPPORTED_PTX_CODE)
+    hits = case.hits(UNSUPPORTED_PTX, *UNSUPPORTED_PTX_CODE)
     if case.has(*JIT_AT_WORK):
         hits += case.hits(INSUFFICIENT_DRIVER)
     newer = rules.nvcc_newer_than_driver(case.facts)
@@ -123,7 +123,7 @@ CAUSES: Final = (
             *UNSUPPORTED_ARCH,
             *BUILD_FAILED,
             UNSUPPORTED_PTX,
-            UNSUPPORTED_PTX_CODE,
+            *UNSUPPORTED_PTX_CODE,
             INSUFFICIENT_DRIVER,
             *JIT_AT_WORK,
         ),

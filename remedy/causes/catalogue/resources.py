@@ -42,7 +42,7 @@ _GPU_MEMORY: Final = (
 _OOM_RESULT: Final = Signature("oom-kill", r"Failed with result 'oom-kill'|oom-kill:|result=oom-kill")
 _OOM_UNIT: Final = Signature("killed by the OOM killer")
 _OOM_RAY: Final = Signature("OOM killer due to high memory usage", weak=True)
-_OOM_D: Final = Signature("memory pressure", r"[Kk]illed \S+ due to memory pressure|systemd-oomd .*[Kk]illed")
+_OOM_D: Final = Signature("memory pressure", r"[Kk]illed (?:\S+ )?due to memory pressure|systemd-oomd .*[Kk]illed")
 _OOM_D_USED: Final = Signature("due to memory used", r"[Kk]illed \S+ due to memory used")
 _OOM_K8S: Final = Signature("OOMKilled")
 _OOM_NODE: Final = Signature(
@@ -57,13 +57,14 @@ _MINUS_9: Final = any_of(
     "returncode",
     "signal",
     "SIGKILL",
-    pattern=r"(?:exit ?code|exited with|signal|returncode)[ :=]*-9\b|SIGKILL",
+    pattern=r"(?:exit ?code|exited with|signal|returncode)[ :=]*-9\b|(?<!after )(?<!survived )(?<!ending )SIGKILL",
     weak=True,
 )
 _HOST_MEMORY: Final = (
     Signature("DefaultCPUAllocator"),
     Signature("annot allocate memory", r"\[Errno 12\]|Cannot allocate memory"),
     Signature("equires more system memory"),
+    Signature("ot enough host memory", library="sglang"),
 )
 _COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbinary|clang)"
 
@@ -121,6 +122,8 @@ _NCCL: Final = (
     Signature("NCCL WARN"),
     Signature("Watchdog caught collective operation timeout"),
     Signature("DistBackendError"),
+    Signature("is setting up NCCL communicator", library="torch"),
+    Signature("NCCL library", r"[Ff]ailed to load (?:the )?NCCL library", library="vllm"),
     Signature("DistStoreError"),
     Signature("NCCL communicator was aborted"),
     Signature("Some NCCL operations have failed or timed out"),
@@ -160,14 +163,15 @@ _PORT: Final = (
         "port: ",
         "Port: ",
         pattern=r"[Pp]ort:? ?(?P<port>\d{2,5}) (?:is )?(?:already |currently )?(?:in use|not available|occupied|taken"
-        r"|being used|allocated|used)",
+        r"|being used|allocated|used|unavailable)",
     ),
     Signature("couldn't bind HTTP server socket"),
     Signature("ailed to bind", r"[Ff]ailed to bind .{0,60}(?:port|address|:)\D{0,6}(?P<port>\d{2,5})?"),
     Signature("failed to listen on any local network address"),
     Signature("port is already allocated"),
     Signature("Only one usage of each socket address"),
-    Signature("bind", r"bind on address \('[^']*', (?P<port>\d+)\)"),
+    # EADDRINUSE, not a port that this user may not take (EACCES) or an address that is not this machine's
+    Signature("bind", r"^(?!.*\[Errno (?:13|99)\]).*bind on address \('[^']*', (?P<port>\d+)\)"),
 )
 
 

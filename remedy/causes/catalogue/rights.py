@@ -16,13 +16,17 @@ _DIRECTORY_STEP: Final = Signature(
     r"|CAPABILITIES|SECCOMP|APPARMOR_PROFILE|SELINUX_CONTEXT|MEMORY)\b",
 )
 _MOUNT: Final = Signature("set up mount namespac")
+# ld.so, for a library on a mount with noexec, or under MemoryDenyWriteExecute=
+_UNMAPPED: Final = Signature("failed to map segment from shared object")
 _SYSCALL: Final = Signature("31/SYS", r"status=31/SYS")
 _DENIED_BY_LSM: Final = any_of("avc:", "apparmor=", pattern=r"avc:  denied|apparmor=\"DENIED\"")
 _NVML_RIGHTS: Final = Signature("Insufficient Permissions", r"Insufficient Permissions")
 _HUB_CACHE: Final = Signature("write in your cache folder", r"cache folder \((?P<path>[^)]+)\)")
 _ADDRESS_FAMILY: Final = Signature("Address family not supported by protocol")
 _NOT_PERMITTED: Final = Signature(
-    "peration not permitted", r"[Oo]peration not permitted[^'\"/]{0,20}['\"]?(?P<path>/[^'\",;\s]+)?", weak=True
+    "peration not permitted",
+    r"[Oo]peration not permitted(?! when stream)[^'\"/]{0,20}['\"]?(?P<path>/[^'\",;\s]+)?",
+    weak=True,
 )
 
 
@@ -59,7 +63,9 @@ def behind(case: Case, path: str, text: str) -> tuple[Evidence, ...]:
 
 
 def _sandbox(case: Case) -> Claim | None:
-    certain = case.hits(_NAMESPACE, _DIRECTORY_STEP, _MOUNT, _SYSCALL, *_DENIED_BY_LSM, _NVML_RIGHTS, _HUB_CACHE)
+    certain = case.hits(
+        _NAMESPACE, _DIRECTORY_STEP, _MOUNT, _UNMAPPED, _SYSCALL, *_DENIED_BY_LSM, _NVML_RIGHTS, _HUB_CACHE
+    )
     if certain:
         return claim_from(certain, behind(case, "", ""))
     refused = tuple(hit for hit in case.hits(*PERMISSION, READ_ONLY) if not_a_cache(hit))
@@ -104,6 +110,7 @@ CAUSES: Final = (
             _NAMESPACE,
             _DIRECTORY_STEP,
             _MOUNT,
+            _UNMAPPED,
             _SYSCALL,
             *_DENIED_BY_LSM,
             _NVML_RIGHTS,

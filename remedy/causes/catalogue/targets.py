@@ -14,6 +14,7 @@ from remedy.causes.shared import (
     NO_KERNEL_IMAGE,
     NVCC_RELEASE,
     NVCC_RUN,
+    SOURCE_ERRORS,
     TRITON_AT_WORK,
     UNDEFINED_VALUE,
     UNSUPPORTED_ARCH,
@@ -114,7 +115,8 @@ def _image_of_cache(case: Case, listed: tuple[Evidence, ...]) -> Claim | None:
 
 _ISA: Final = Signature(
     "Unsupported .version",
-    r"Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'",
+    # not the ptxas within the driver or nvJitLink, which calls its input so
+    r"^(?!.*application ptx input).*Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'",
     weak=True,
 )
 _PTXAS_NEEDS: Final = Signature("ptxas", r"needs ptxas >= (?P<needed>[\d.]+)", library="flashinfer")
@@ -147,7 +149,6 @@ _KERNEL_CODES: Final = (
     Signature("cudaErrorNoKernelImageForDevice"),
     Signature("CUDA_ERROR_NO_BINARY_FOR_GPU"),
     Signature("no kernel image", r"no kernel image (?:is available )?(?:found|for)"),
-    Signature("device kernel image is invalid"),
     Signature(
         "nvalid device function", r"(?:CUDA|cuda|[Ee]rror).{0,80}invalid device function|cudaErrorInvalidDeviceFunction"
     ),
@@ -155,6 +156,8 @@ _KERNEL_CODES: Final = (
     Signature("compiled without support for", r"(?:ggml|CUDA).*compiled without|was not compiled .* for (?:sm|arch)"),
     Signature("CUDA kernel", r"has no device code compatible with CUDA arch (?P<arch>\d+)"),
 )
+# DeepGEMM and Triton load what a failed compile left, too.
+_INVALID_IMAGE: Final = Signature("device kernel image is invalid")
 _ATTENTION_GPU: Final = Signature("only supports Ampere GPUs or newer")
 _TRITON_GPU: Final = Signature("too old to be supported by the triton GPU compiler", library="inductor")
 
@@ -163,6 +166,8 @@ def _no_image(case: Case) -> Claim | None:
     sm = case.facts.sm
     facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm else ()
     hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU, _TRITON_GPU)
+    if not case.has(SOURCE_ERRORS):
+        hits += case.hits(_INVALID_IMAGE)
     warned = case.hits(_TORCH_WARNING)
     if hits:
         return claim_from(hits + warned, facts, certainty="confirmed" if warned else "likely")
@@ -259,7 +264,16 @@ CAUSES: Final = (
         advice="Install builds of torch and the kernel packages that name this GPU's architecture; no compiler on this "
         "machine changes a wheel.",
         judge=_no_image,
-        signatures=(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU, _TRITON_GPU, _TORCH_WARNING, *EMPTY_ARCHS),
+        signatures=(
+            NO_KERNEL_IMAGE,
+            *_KERNEL_CODES,
+            _INVALID_IMAGE,
+            SOURCE_ERRORS,
+            _ATTENTION_GPU,
+            _TRITON_GPU,
+            _TORCH_WARNING,
+            *EMPTY_ARCHS,
+        ),
         page=Page(
             meaning="A wheel holds machine code for a list of GPUs. This one isn't on it, and there is no PTX that the "
             "driver could translate.",

@@ -9,9 +9,11 @@ from remedy.causes.shared import (
     BUILD_FAILED,
     INSUFFICIENT_DRIVER,
     JIT_AT_WORK,
+    JIT_LINKER,
     NINJA_127,
     NVCC_MISSING,
     NVCC_RUN,
+    NVJITLINK,
     SHELL_NOT_FOUND,
 )
 from remedy.causes.types import Evidence
@@ -24,7 +26,16 @@ _NO_DIRECTORY: Final = Signature(
     r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}(?:does(?:n't| not) exist(?!, unable to compile)"
     r"|is not a (?:valid )?director|not a valid|is invalid)",
 )
-_CICC: Final = Signature("cicc", r"(?:cicc|cudafe\+\+|fatbinary): (?:command )?not found|cicc['\"]?: No such file")
+# nvcc starts its parts through a shell.
+_CICC: Final = any_of(
+    "cicc",
+    "cudafe++",
+    "fatbinary",
+    "ptxas",
+    "nvlink",
+    pattern=r"\bsh: .{0,60}\b(?:cicc|cudafe\+\+|fatbinary|ptxas|nvlink): (?:command )?not found"
+    r"|cicc['\"]?: No such file",
+)
 _NO_OBJECT: Final = Signature(
     ".o", r"(?:cannot find|error:) (?P<object>\S*(?:cuda_?\d*|\.cuda)\.o)(?:\b|: No such)", weak=True
 )
@@ -42,7 +53,7 @@ def _home_invalid(case: Case) -> Claim | None:
             facts.append(case.fact(fault, "CUDA_HOME"))
     if lines:
         return claim_from(tuple(lines), tuple(facts[:1]))
-    said = case.hits(_NO_DIRECTORY, _CICC)
+    said = case.hits(_NO_DIRECTORY, *_CICC)
     if said:
         return claim_from(said)
     failed = case.hits(*BUILD_FAILED)
@@ -88,6 +99,9 @@ def _mixed(case: Case) -> Claim | None:
     hits = case.hits(*_INCOMPATIBLE)
     if case.has(*JIT_AT_WORK):
         hits += case.hits(_OTHER_CUDART)
+    if case.has(NVJITLINK):
+        # libNVVM or nvcc wrote what nvJitLink, of an older release, can't read.
+        hits += case.hits(JIT_LINKER)
     if hits:
         return claim_from(hits, facts)
     failed = case.hits(*BUILD_FAILED)
@@ -112,10 +126,14 @@ _HEADER_MISSING: Final = (
         pattern=r":\d+:\d+: .{2,30}[:：] ?'?" + _HEADERS + r"'?(?: ?[:：]| file not found)",
     ),
     Signature("fatal error: ", r"fatal error: '?" + _HEADERS + r"'?(?:: \S| file not found)"),
+    Signature(": No such file", r"^" + _HEADERS + r": No such file"),
     Signature("cannot open source file", r"cannot open source file \"" + _HEADERS + r"\""),
     Signature("ould not find", r"[Cc]ould not find (?:the )?(?:header )?['\"]?" + _HEADERS),
     Signature(".h", _HEADERS + r"['\"]?:? (?:was )?not found"),
 )
+
+
+_NO_HEADERS: Final = Signature("annot find CUDA headers in", library="tvm")
 
 
 def _headers_missing(case: Case) -> Claim | None:
@@ -126,7 +144,7 @@ def _headers_missing(case: Case) -> Claim | None:
         if not (hit.groups["header"] == "cuda_fp8.h" and nvcc and nvcc < (11, 8))
         and not (hit.groups["header"] in ("cuda_fp4.h", "cuda_fp6.h") and nvcc and nvcc < (12, 8))
     )
-    return claim_from(hits)
+    return claim_from(hits + case.hits(_NO_HEADERS))
 
 
 # --- cuda-library-not-linkable ------------------------------------------------------------------------------------
@@ -138,6 +156,7 @@ _LIBRARY: Final = (
 _LINKER: Final = any_of("-lcu", "-lnv", "-l:", pattern=r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)? ?: .*" + _LIBRARY)
 _NOT_LINKED: Final = Signature("-lcud", r"cannot find " + _LIBRARY)
 _MOLD: Final = Signature("library not found: cud", r"library not found: (?P<library>cuda\w*)")
+_DEVICE_RUNTIME: Final = Signature("cudadevrt is not found", library="cupy")
 _STUBS: Final = Signature("stubs", r"-L\S*stubs", weak=True)
 _INCOMPATIBLE_LIBRARY: Final = Signature("skipping incompatible", r"libcud\w+\.so")
 _UNRESOLVED: Final = Signature(
@@ -155,7 +174,7 @@ def driver_library_unlinked(case: Case) -> tuple[Hit, ...]:
 
 
 def _not_linkable(case: Case) -> Claim | None:
-    hits = case.hits(*_LINKER, _NOT_LINKED, _MOLD, _INCOMPATIBLE_LIBRARY, _UNRESOLVED)
+    hits = case.hits(*_LINKER, _NOT_LINKED, _MOLD, _DEVICE_RUNTIME, _INCOMPATIBLE_LIBRARY, _UNRESOLVED)
     if hits:
         return None if hits == driver_library_unlinked(case) else claim_from(hits)
     linked = rules.linked_elsewhere(case.facts)
@@ -205,7 +224,7 @@ CAUSES: Final = (
         judge=_home_invalid,
         signatures=(
             _NO_DIRECTORY,
-            _CICC,
+            *_CICC,
             _NO_OBJECT,
             _NVCC_SILENT,
             SHELL_NOT_FOUND,
@@ -245,7 +264,7 @@ CAUSES: Final = (
         summary="nvcc and the CUDA headers or libraries that it uses come from different CUDA releases.",
         advice="`remedy toolkits` shows which; `remedy fix {unit}` points everything to one complete toolkit.",
         judge=_mixed,
-        signatures=(*_INCOMPATIBLE, _OTHER_CUDART, *BUILD_FAILED, *JIT_AT_WORK),
+        signatures=(*_INCOMPATIBLE, _OTHER_CUDART, JIT_LINKER, NVJITLINK, *BUILD_FAILED, *JIT_AT_WORK),
         observable=True,
         page=Page(
             meaning="A toolkit's parts are made for one another. nvcc of 13.3 with runtime headers of 13.0 stops at "
@@ -272,7 +291,7 @@ CAUSES: Final = (
         "includes.",
         advice="`remedy fix {unit}` installs the development package that brings it.",
         judge=_headers_missing,
-        signatures=(*_HEADER_MISSING, NVCC_RUN),
+        signatures=(*_HEADER_MISSING, _NO_HEADERS, NVCC_RUN),
         page=Page(
             meaning="nvcc ran, and a CUDA header was not in the toolkit. Each library of CUDA has a development "
             "package of its own; the compiler's package brings none of them.",
@@ -302,6 +321,7 @@ CAUSES: Final = (
             *_LINKER,
             _NOT_LINKED,
             _MOLD,
+            _DEVICE_RUNTIME,
             _STUBS,
             _INCOMPATIBLE_LIBRARY,
             _UNRESOLVED,
