@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
@@ -14,6 +15,7 @@ from remedy.show.text import bold, dotted, plain, rows, wrap
 from remedy.unit.types import Variable
 
 SCHEMA = 1
+_WITHOUT_MARKS = dict.fromkeys(map(ord, "-T:Z"))
 # Causes whose facts are those that the chain shows.
 TOLD_BY_CHAIN = frozenset({"nvcc-too-old", "nvcc-too-new", "nvcc-torch-mismatch"})
 # Log lines of one finding that are worth a screen at 2 a.m.; all of them are in the JSON.
@@ -234,17 +236,23 @@ def _shortened(text: str) -> str:
 def time_of(source: str) -> str:
     """The local time of day in a journal line's source, as journalctl shows it, or the number of a log's line, counted
     from the end where it is negative; any other source as it is."""
-    from datetime import datetime
-
     if source.startswith("log:"):
         return f"line {source[4:].split()[0]}"
     word = next((word for word in source.split() if word.endswith("Z") and "T" in word), None)
-    if word is None:
-        return source
-    try:
-        return datetime.fromisoformat(word[:-1] + "+00:00").astimezone().strftime("%H:%M:%S")
-    except ValueError:
-        return source
+    seconds = _since_epoch(word) if word else None
+    return source if seconds is None else time.strftime("%H:%M:%S", time.localtime(seconds))
+
+
+def _since_epoch(utc: str) -> int | None:
+    """The seconds of ``2026-12-02T08:27:11Z``; None for anything else. The import of datetime takes as long as all
+    the rest of the text."""
+    if len(utc) != 20 or not utc.translate(_WITHOUT_MARKS).isdecimal():
+        return None
+    year, month, day = int(utc[:4]), int(utc[5:7]), int(utc[8:10])
+    # Years that begin in March have their leap day at the end, and months of 153 days in five.
+    year, month = (year, month - 3) if month > 2 else (year - 1, month + 9)
+    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 719469
+    return days * 86400 + int(utc[11:13]) * 3600 + int(utc[14:16]) * 60 + int(utc[17:19])
 
 
 def others_text(findings: Sequence[Finding], columns: int, *, runs: bool = False) -> str:

@@ -154,6 +154,9 @@ class Units:
             every = set().union(*map(self._listing, self.directories))
             owners = {entry[:-2] for entry in every if entry.endswith(".service.d")}
             owners |= {names.template_of(owner) for owner in owners if "@" in owner}
+            if not any("-." in owner or "-@" in owner for owner in owners):
+                # No prefix has any: a plain name has its own or none.
+                every = {entry for entry in every if "@" in entry or entry in owners}
             for name in sorted(entry for entry in every if entry.endswith(".service")):
                 if names.kind_of(name) and not owners.isdisjoint(names.dropin_names(name)):
                     self._add_alias(name)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from datetime import datetime, timedelta, timezone
+
 import pytest
 
 from remedy.causes.engine import explain
@@ -52,3 +55,21 @@ def test_where_a_line_stands(source: str, shown: str) -> None:
 )
 def test_a_log_leads_on(line: str, following: str) -> None:
     assert following in explained_text(explain([line])).partition("\n\nNext\n")[2]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Asia/Kolkata", "America/St_Johns"])
+def test_times_of_a_journal_are_shown_in_local_time(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        for days in range(0, 366 * 70, 17):
+            when = datetime(2000, 1, 1, 23, 59, 58, tzinfo=timezone.utc) + timedelta(days=days)
+            assert time_of(f"journal {when:%Y-%m-%dT%H:%M:%SZ} x[1]") == f"{when.astimezone():%H:%M:%S}"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize("source", ["", "journal 2026-02-30TZ", "TZ", "journal"])
+def test_any_other_place_is_shown_as_it_is(source: str) -> None:
+    assert time_of(source) == source

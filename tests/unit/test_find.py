@@ -126,9 +126,21 @@ def test_one_drop_in_of_a_name(paths: list[str], winner: str) -> None:
     assert tree.drop_ins(tree.find("a-b.service")) == (f"{winner}/1.conf",)
 
 
-def test_drop_ins_of_aliases_count() -> None:
-    tree = units({f"{LIB}/a.service": "x", f"{ETC}/b.service.d/1.conf": ""}, {f"{ETC}/b.service": f"{LIB}/a.service"})
-    assert tree.drop_ins(tree.find("a.service")) == (f"{ETC}/b.service.d/1.conf",)
+@pytest.mark.parametrize(
+    ("fragment", "alias", "unit", "owner"),
+    [
+        ("a.service", "b.service", "a.service", "b.service"),
+        ("a.service", "b-c-d.service", "a.service", "b-.service"),
+        ("a.service", "b-c-d.service", "a.service", "b-c-.service"),
+        ("a@.service", "b@x.service", "a@x.service", "b@.service"),
+        ("a@.service", "b@x.service", "a@x.service", "b@x.service"),
+        ("a@.service", "b-c@x.service", "a@x.service", "b-@.service"),
+    ],
+)
+def test_drop_ins_of_aliases_count(fragment: str, alias: str, unit: str, owner: str) -> None:
+    conf = f"{ETC}/{owner}.d/1.conf"
+    tree = units({f"{LIB}/{fragment}": "x", conf: ""}, {f"{ETC}/{alias}": f"{LIB}/{fragment}"})
+    assert tree.drop_ins(tree.find(unit)) == (conf,)
 
 
 def test_a_linked_directory_of_drop_ins_is_named_by_its_true_path() -> None:
