@@ -28,6 +28,11 @@ class RemedyError(Exception):
         self.hint = hint
         self.exit_code = exit_code
 
+    @property
+    def words(self) -> str:
+        """Message and hint in one line."""
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
 
 class UsageError(RemedyError):
     """Bad input: the unit does not exist, is no service, an option has a bad value."""

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from remedy.errors import Exit, RemedyError, UsageError
+from remedy.errors import Exit, Refused, RemedyError, UsageError
 from remedy.show.host import CHANGES, LOOKS, VARIABLE
 from remedy.show.text import colours, width
 
@@ -62,7 +62,7 @@ def run(host: str, arguments: Sequence[str]) -> int:
         raise UsageError(f"{command}: no command for --host", hint=f"there are {', '.join(sorted(LOOKS | CHANGES))}")
     if "--snapshot" in arguments:
         raise UsageError("--host and --snapshot exclude each other")
-    settled = _settled(host) if command in CHANGES and not _READS_ONLY & set(arguments) else None
+    settled = _settled(host, arguments) if command in CHANGES and not _READS_ONLY & set(arguments) else None
     return _in_memory(host, arguments) if settled is None else _from_disk(host, settled, arguments)
 
 
@@ -73,19 +73,22 @@ def _in_memory(host: str, arguments: Sequence[str]) -> int:
     return code
 
 
-def _settled(host: str) -> list[str] | None:
+def _settled(host: str, arguments: Sequence[str]) -> list[str] | None:
     """The command there that is to make a change; None where the user there may make none: the code in memory says it.
 
-    Raises RemedyError.
+    Raises Refused where it may not be run as root, RemedyError where the connection fails.
     """
     code, said = _send(host, {"module": "remedy.settle", "environment": {}, "arguments": []}, subprocess.PIPE)
     try:
-        answer = json.loads(said)
+        # What a shell's start-up files print stands before it.
+        answer = json.loads(said.strip().rpartition(b"\n")[2])
     except ValueError:
         # What it said instead stands on standard error.
         raise RemedyError(f"the change could not be prepared on {host}: python3 ended with status {code}") from None
     if "message" in answer:
-        raise RemedyError(answer["message"], hint=answer["hint"], exit_code=Exit(answer["code"]))
+        if "--json" in arguments:
+            print(json.dumps(answer["result"]))
+        raise Refused(answer["message"], hint=answer["hint"])
     command: list[str] | None = answer["command"]
     return command
 
@@ -115,14 +118,17 @@ def _send(host: str, head: Mapping[str, object], stdout: int | None = None) -> t
 def _from_disk(host: str, command: Sequence[str], arguments: Sequence[str]) -> int:
     at_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     words = ["exec", "env", f"{VARIABLE}={host}", *command, *arguments]
+    why, code = f"the ssh connection to {host} failed or was lost", Exit.INTERNAL
     with _ssh(host, shlex.join(words), "-t" if at_terminal else "-T") as ssh:
-        code = ssh.wait()
-    if code == _SSH_FAILED:
-        raise RemedyError(
-            f"the ssh connection to {host} failed or was lost; a change that has begun goes on there",
-            hint=f"remedy --host {host} history",
-        )
-    return code
+        try:
+            ended = ssh.wait()
+        except KeyboardInterrupt:
+            ssh.terminate()
+            why, code, ended = "interrupted here", Exit.PROBLEM, _SSH_FAILED
+    if ended < 0 or ended == _SSH_FAILED:
+        hint = f"remedy --host {host} history"
+        raise RemedyError(f"{why}; a change that has begun goes on there", hint=hint, exit_code=code)
+    return ended
 
 
 def _ssh(

@@ -13,18 +13,21 @@ import sys
 from pathlib import Path
 
 from remedy.change.brought import bring
-from remedy.errors import Refused, RemedyError
+from remedy.change.types import Outcome
+from remedy.errors import Refused
 from remedy.facts.files import Files
 from remedy.facts.run import PATH
 from remedy.facts.trust import distrusted
+from remedy.show.events import outcome_json
 
 
 def main() -> None:
     """Answer with the command to run; with none for a user who may change nothing, or with an error."""
     try:
         print(json.dumps({"command": command()}))
-    except RemedyError as error:
-        print(json.dumps({"message": error.message, "hint": error.hint, "code": error.exit_code}))
+    except Refused as error:
+        result = outcome_json(Outcome("refused", error.exit_code, reason=error.words))
+        print(json.dumps({"message": error.message, "hint": error.hint, "result": result}))
 
 
 def command() -> list[str] | None:
@@ -33,16 +36,11 @@ def command() -> list[str] | None:
         return None
     installed = shutil.which("remedy", path=f"{os.environ.get('PATH', '')}:{PATH}")
     if installed is not None:
-        _trust(installed)
+        why = distrusted(Files(), installed, os.geteuid())
+        if why is not None:
+            hint = f"ls -ld {installed}, and every folder above it"
+            raise Refused(f"{installed} is not run as root: {why}", hint=hint)
         return [installed]
     # What is imported from: the archive itself.
     folder = bring(Path(sys.path[0]).read_bytes())
-    runner = f"{folder}/remedy/change/again.py"
-    _trust(runner)
-    return [sys.executable, "-I", "-X", "utf8", runner, "remedy"]
-
-
-def _trust(program: str) -> None:
-    why = distrusted(Files(), program, os.geteuid())
-    if why is not None:
-        raise Refused(f"{program} is not run as root: {why}", hint=f"ls -ld {program}, and every folder above it")
+    return [sys.executable, "-I", "-X", "utf8", f"{folder}/remedy/change/again.py", "remedy"]

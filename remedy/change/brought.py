@@ -20,15 +20,18 @@ from zipfile import ZipFile
 from remedy.change.files import sync_folder, write_new
 from remedy.change.ledger import STATE_DIR, private_folder
 from remedy.errors import Refused
+from remedy.facts.files import Files
+from remedy.facts.trust import distrusted
 
 #: Seconds for the first command to come that runs from the folder.
 _BEGINS_WITHIN = 3600.0
 
 
 def bring(archive: bytes, state_dir: Path = STATE_DIR) -> Path:
-    """Unpack a zip file of code onto the disk; returns the folder to import from. Raises Refused.
+    """Unpack a zip file of code onto the disk; returns the folder to import from.
 
-    Code that nobody came to run, or that a transaction needed which has ended since, goes.
+    Code that nobody came to run, or that a transaction needed which has ended since, goes. Raises Refused, also where
+    others than this user could change what is there.
     """
     home = state_dir / "code"
     folder = home / secrets.token_hex(8)
@@ -36,6 +39,9 @@ def bring(archive: bytes, state_dir: Path = STATE_DIR) -> Path:
     try:
         private_folder(state_dir)
         private_folder(home)
+        why = distrusted(Files(), str(home), os.geteuid())
+        if why is not None:
+            raise Refused(f"no code is put into {home}: {why}", hint=f"ls -ld {home}, and every folder above it")
         _sweep(home, state_dir)
         partial.mkdir(0o700)
         _unpack(archive, partial)

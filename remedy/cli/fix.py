@@ -83,7 +83,7 @@ class Talk:
     def refused(self, error: RemedyError, cause: str | None = None) -> None:
         """The last line in JSON, where what is raised ends the command before anything was touched."""
         if self.json:
-            self.result(Outcome("refused", error.exit_code, cause=cause, reason=_words(error)))
+            self.result(Outcome("refused", error.exit_code, cause=cause, reason=error.words))
 
 
 def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool) -> int:
@@ -116,10 +116,6 @@ def fix(unit: str, wishes: Wishes, *, dry_run: bool, yes: bool, json: bool) -> i
     except (UsageError, Refused) as error:
         talk.refused(error, cause)
         raise
-
-
-def _words(error: RemedyError) -> str:
-    return f"{error.message}; {error.hint}" if error.hint else error.message
 
 
 def confirm(question: str, *, yes: bool, json: bool, ask: Callable[[str], str] = input) -> None:

@@ -107,6 +107,15 @@ def test_what_nobody_came_to_run_goes_with_the_next(
     assert broken_off.exists() == (unfinished or later == 60)
 
 
+def test_where_others_can_write_nothing_is_put(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    tmp_path.chmod(0o777)
+    with pytest.raises(Refused, match="is writable by everyone"):
+        bring(packed("a.py"), state)
+    assert os.listdir(state / "code") == []
+
+
 def test_a_disk_that_takes_nothing(tmp_path: Path) -> None:
     (tmp_path / "code").write_text("")
     with pytest.raises(Refused, match="code"):
