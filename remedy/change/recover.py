@@ -58,8 +58,8 @@ def _recover(folder: Path, report: Report, hooks_for: HooksFor | None, state_dir
     try:
         ledger = Ledger.open(folder)
     except RemedyError as error:
-        left = (error.words,)
-        return Outcome("rollback-incomplete", Exit.ROLLBACK_INCOMPLETE, folder.name, reason=error.words, left=left)
+        words = error.words
+        return Outcome("rollback-incomplete", Exit.ROLLBACK_INCOMPLETE, folder.name, reason=words, left=(words,))
     phases = [entry for entry in ledger.entries if isinstance(entry, Phase)]
     if phases and phases[-1].name == "healthy":
         site = Site(folder, ledger.id, lambda text, _percent: report(Event("step", text)))

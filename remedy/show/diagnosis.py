@@ -11,7 +11,7 @@ from remedy.hints import Any
 from remedy.jit.types import Resolution
 from remedy.road import Look
 from remedy.show.host import typed
-from remedy.show.text import bold, dotted, plain, rows, wrap
+from remedy.show.text import beside, bold, dotted, plain, rows, wrap
 from remedy.unit.types import Variable
 
 SCHEMA = 1
@@ -274,15 +274,9 @@ def next_text(unit: str, diagnosis: Diagnosis, columns: int) -> str:
     preview = typed(f"remedy fix {unit} --dry-run")
     if root.id == "healthy":
         waits = any(finding.mendable for finding in diagnosis.findings[1:])
-        return f"Next\n{_noted(preview, 'shows what can be done before that', columns)}" if waits else ""
+        return f"Next\n{beside(preview, 'shows what can be done before that', columns)}" if waits else ""
     if root.mendable:
-        shown = _noted(preview, "shows the mend, changes nothing", columns)
+        shown = beside(preview, "shows the mend, changes nothing", columns)
         return f"Next\n{shown}\n  {typed(f'remedy fix {unit}')}"
     advice = typed(plain(root.advice)) or f"remedy explain {root.id}"
     return f"Next\n{wrap(advice, 2, columns)}"
-
-
-def _noted(command: str, note: str, columns: int) -> str:
-    """A command, and beside it what it does; below it where both don't fit into a line."""
-    line = f"  {command}    {note}"
-    return line if len(line) <= columns else f"  {command}\n    {note}"

@@ -141,6 +141,12 @@ def wrap(text: str, indent: int = 0, columns: int = 80, hanging: int | None = No
     return fill(text, columns, " " * indent, " " * (indent if hanging is None else hanging))
 
 
+def beside(first: str, second: str, columns: int, gap: int = 4) -> str:
+    """Two texts in a line, or the second below the first where they don't fit: a command is copied in one piece."""
+    line = f"  {first}{' ' * gap}{second}"
+    return line if len(line) <= columns else f"  {first}\n    {second}"
+
+
 def rows(pairs: Sequence[tuple[str, str]], columns: int = 80, indent: int = 2) -> str:
     """Label and text in two columns, the text wrapped below itself."""
     label_width = max((cells(label) for label, _ in pairs), default=0) + 2

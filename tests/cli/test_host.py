@@ -108,9 +108,8 @@ def test_what_is_missing_is_said(served: Machine, line: str, code: int, said: st
 
 def test_what_others_can_write_is_not_run_as_root(served: Machine) -> None:
     served.exec("chmod o+w /usr/local/bin/remedy")
-    done = served.exec(
-        "/opt/remedy-venv/bin/python -m remedy --host root@localhost fix shape --yes --json", check=False
-    )
+    line = "/opt/remedy-venv/bin/python -m remedy --host root@localhost fix shape --yes --json"
+    done = served.exec(line, check=False)
     served.exec("chmod o-w /usr/local/bin/remedy")
     assert (done.returncode, json.loads(done.stdout)["outcome"]) == (7, "refused")
     assert "/usr/local/bin/remedy is not run as root: /usr/local/bin/remedy is writable by everyone" in done.stderr
