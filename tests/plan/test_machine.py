@@ -72,3 +72,38 @@ def test_anyone_may_ask(machine: Machine) -> None:
     machine.exec("systemctl daemon-reload")
     plan, code = dry_run(machine, user="llm")
     assert code == 3 and plan["toolkit"] == "/usr/local/cuda-13.0"
+
+
+def test_no_unit_of_the_system_is_told_of_a_toolchain(machine: Machine) -> None:
+    """Every service that systemd has loaded, on a machine whose nvcc is too old for its GPUs."""
+    listed = machine.exec("systemctl list-units --type=service --all --plain --no-legend").stdout
+    names = [line.split()[0] for line in listed.splitlines() if " not-found " not in line]
+    own = [name for name in names if not name.startswith(("shape", "sglang", "vllm"))]
+    assert len(own) > 10
+    look = "for unit; do remedy diagnose $unit --json; done"
+    told = machine.exec(["sh", "-c", look, "sh", *own], check=False, timeout=300).stdout
+    for name, seen in zip(own, map(json.loads, told.splitlines()), strict=True):
+        assert not any(cause["toolchain"] for cause in seen["causes"]), (name, seen["causes"])
+        assert seen["causes"][0]["id"] in ("healthy", "unknown"), (name, seen["causes"])
+    for name in own[:3]:
+        done = machine.exec(["remedy", "fix", name, "--dry-run", "--json"], check=False)
+        assert json.loads(done.stdout.splitlines()[0])["steps"] == [], (name, done.stdout)
+
+
+def test_a_service_that_runs_is_not_restarted_without_a_word(machine: Machine) -> None:
+    """It has no kernel to build, so that it runs; whoever starts it cold meets the nvcc that is too old."""
+    machine.exec("rm -rf /etc/systemd/system/shape.service*; systemctl reset-failed")
+    command = COMMAND.format("/root/venv_sglang211").replace("/models/m", "/models/m --module none")
+    machine.write(UNIT, f"[Service]\nEnvironment=PATH={OLD}/bin:{BASE}\n{command}".encode())
+    machine.exec("systemctl daemon-reload; systemctl start shape")
+    machine.exec("for i in $(seq 100); do journalctl -qu shape | grep -q 'ready to roll' && exit; sleep 0.1; done")
+    before = machine.exec(STATE).stdout, machine.exec("systemctl show -P MainPID shape").stdout
+    for words in ("--yes", "--dry-run"):
+        done = machine.exec(["remedy", "fix", "shape", words], check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "+Environment=CUDA_HOME=/usr/local/cuda-13.0" in done.stdout
+        assert "shape.service runs well now" in done.stdout and "remedy fix shape.service --restart" in done.stdout
+    assert (machine.exec(STATE).stdout, machine.exec("systemctl show -P MainPID shape").stdout) == before
+    done = machine.exec(["remedy", "fix", "shape", "--dry-run", "--restart", "--json"], check=False)
+    assert (done.returncode, json.loads(done.stdout.splitlines()[-1])["outcome"]) == (3, "planned")
+    machine.exec("systemctl stop shape")
