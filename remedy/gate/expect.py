@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from remedy.errors import UsageError
@@ -67,11 +67,11 @@ def expectation(
     server = servers.server_of(argv, launch.module if launch else None)
     ready = tuple(setting.value for setting in service.values("X-Remedy", "ReadyPattern"))
     wish = service.value("X-Remedy", "HealthURL")
-    base = None if _answers_nobody(service, argv) else servers.address(argv, variables, server)
+    base = None if _is_out_of_reach(service) else servers.address(argv, variables, server)
     token = bool(base and server and server.generate)
     return Expectation(
         ready=ready or (server.ready if server and "--headless" not in argv else ()),
-        fatal=server.fatal if server else (),
+        fatal=servers.fatal(server, base) if server else (),
         health_url=wish.value if wish else base and base + (server.health if server else "/"),
         # Who knows nothing of the server can only say that it answers.
         any_answer=wish is None and server is None,
@@ -85,12 +85,11 @@ def expectation(
     )
 
 
-def _answers_nobody(service: Service, argv: Sequence[str]) -> bool:
-    """Whether there is nothing to ask from here: vLLM's --headless serves another node's front end, and a network
-    namespace of its own (systemd.exec(5)) is out of reach."""
+def _is_out_of_reach(service: Service) -> bool:
+    """Whether the service has a network namespace of its own (systemd.exec(5)): nothing can be asked from here."""
     private = service.value("Service", "PrivateNetwork")
     closed = private is not None and private.value.lower() in ("yes", "true", "on", "1", "y", "t")
-    return closed or service.value("Service", "NetworkNamespacePath") is not None or "--headless" in argv
+    return closed or service.value("Service", "NetworkNamespacePath") is not None
 
 
 def check_wishes(service: Service) -> None:

@@ -1,10 +1,9 @@
 """The inference servers that are known: how each is recognised, what it says when it is ready, where it answers.
 
-Sources, read in 2026: SGLang's srt/server_args.py, entrypoints/http_server.py, entrypoints/engine.py and
-managers/scheduler.py; vLLM's entrypoints/openai/cli_args.py, v1/engine/core.py and v1/executor/multiproc_executor.py;
-TGI's launcher/src/main.rs and router/src/server.rs; llama.cpp's common/arg.cpp and tools/server/server.cpp; LMDeploy's
-cli/serve.py, serve/openai/api_server.py and serve/openai/protocol.py; TensorRT-LLM's commands/serve.py and
-executor/worker.py; uvicorn's server.py for the lines that most of them print.
+Sources, read in 2026: SGLang 0.4.6 to 0.5.23 (srt/server_args.py, entrypoints/http_server.py and engine.py,
+managers/*.py), vLLM 0.6.3 to 0.33 (entrypoints/, v1/engine/, v1/executor/multiproc_executor.py), LMDeploy 0.6.3 to 0.18
+(cli/serve.py, serve/openai/), TGI 3 (launcher/src/main.rs, router/src/server.rs), llama.cpp's tools/server/server.cpp,
+TensorRT-LLM's commands/serve.py and executor/worker.py, uvicorn's server.py for the lines that most of them print.
 """
 
 from __future__ import annotations
@@ -14,7 +13,12 @@ from collections.abc import Mapping, Sequence
 from remedy.hints import Final
 from remedy.value import dataclass
 
-_BIND: Final = r"error while attempting to bind on address"
+# asyncio's words, where they are about the service's own port: a side channel that finds its port taken is survived.
+_OWN_PORT: Final = "OWN_PORT"
+_BIND: Final = rf"error while attempting to bind on address \('[^']*', {_OWN_PORT}\b"
+# llama.cpp's router hands on what its children say, behind their ports, and outlives them.
+_NO_CHILD: Final = r"^(?!\[ *\d+\] ).*"
+_GRPC: Final = r"Server is ready to accept requests"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,9 @@ class Server:
 
     ``ports``, ``hosts``, ``keys``, ``sockets`` and ``certificates`` are what the place can be said with: options, and
     variables of the environment, which options override. ``generate`` is the path of the smallest request for one
-    token, ``body`` its JSON; ``names_model`` where that must say which of ``/v1/models`` it means.
+    token, ``body`` its JSON; ``names_model`` where that must say which of ``/v1/models`` it means. ``prefixes`` say
+    what all paths begin with. ``config`` names a file that can say all of it instead, ``silent`` are words of a command
+    line with which it answers no HTTP here: gRPC instead, or another node's front end.
     """
 
     name: str
@@ -41,6 +47,9 @@ class Server:
     keys: tuple[str, ...] = ("--api-key",)
     sockets: tuple[str, ...] = ()
     certificates: tuple[str, ...] = ("--ssl-certfile",)
+    prefixes: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
 
 
 SERVERS: Final = (
@@ -48,20 +57,30 @@ SERVERS: Final = (
         "sglang",
         ("sglang", "launch_server"),
         (r"The server is fired up and ready to roll!",),
-        (r"Received sigquit from a child proce", r"(?:Scheduler|Manager|Controller)\w* hit an exception", _BIND),
+        (
+            r"It usually means (?:the|one) child failed",
+            r"(?:Scheduler|Manager|Controller|Router|Client) hit an exception: ",
+            r"Initialization failed\. warmup error: ",
+            _BIND,
+        ),
         port=30000,
         generate="/generate",
         body='{"text": "1", "sampling_params": {"max_new_tokens": 1}}',
+        config=("--config",),
+        silent=("--grpc-mode", "--smg-grpc-mode"),
     ),
     Server(
         "vllm",
         ("vllm",),
-        (r"Application startup complete\.",),
+        (r"Application startup complete\.", _GRPC),
         (
             r"Engine core initialization failed",
+            r"Frontend process failed during engine core initialization",
+            r"Engine process failed to start",
             r"EngineCore failed to start",
             r"WorkerProc failed to start",
-            r"Worker proc \S+ died unexpectedly",
+            r"(?:Worker|Engine core) proc \S+ died unexpectedly",
+            r"RayWorkerProc rank=\S+ died unexpectedly",
             _BIND,
         ),
         generate="/v1/completions",
@@ -69,12 +88,14 @@ SERVERS: Final = (
         names_model=True,
         keys=("--api-key", "VLLM_API_KEY"),
         sockets=("--uds",),
+        config=("--config",),
+        silent=("--headless", "--grpc"),
     ),
     Server(
         "tgi",
         ("text-generation-launcher", "text-generation-server", "text-generation-inference"),
         (r"\bConnected$", r'"message":"Connected"'),
-        (r"Shard \d+ (?:failed to start|crashed)", r"ShardCannotStart"),
+        (r"Shard \d+ (?:failed to start|crashed)", r"ShardCannotStart", r"Webserver Crashed"),
         port=3000,
         generate="/generate",
         body='{"inputs": "1", "parameters": {"max_new_tokens": 1}}',
@@ -87,7 +108,10 @@ SERVERS: Final = (
         "llama.cpp",
         ("llama-server", "llama.cpp"),
         (r"server is listening on",),
-        (r"exiting due to model loading error", r"couldn't bind HTTP server socket"),
+        (
+            rf"{_NO_CHILD}exiting due to (?:model loading|HTTP server) error",
+            rf"{_NO_CHILD}couldn't bind HTTP server socket",
+        ),
         port=8080,
         generate="/completion",
         body='{"prompt": "1", "n_predict": 1}',
@@ -95,15 +119,17 @@ SERVERS: Final = (
         hosts=("--host", "LLAMA_ARG_HOST"),
         keys=("--api-key", "LLAMA_API_KEY"),
         certificates=("--ssl-cert-file", "LLAMA_ARG_SSL_CERT_FILE"),
+        prefixes=("--api-prefix", "LLAMA_ARG_API_PREFIX"),
     ),
     Server(
         "lmdeploy",
         ("lmdeploy",),
         (r"Uvicorn running on",),
-        (_BIND,),
+        (r"Server process failed during startup or serving", _BIND),
         port=23333,
-        generate="/generate",
+        generate="/v1/completions",
         body='{"prompt": "1", "max_tokens": 1}',
+        names_model=True,
         ports=("--server-port",),
         hosts=("--server-name",),
         keys=("--api-keys",),
@@ -112,13 +138,15 @@ SERVERS: Final = (
     Server(
         "tensorrt-llm",
         ("trtllm-serve", "tensorrt-llm", "tensorrt_llm"),
-        (r"Application startup complete\.",),
+        (r"Application startup complete\.", _GRPC),
         (r"Failed to initialize executor on rank \d+", r"MPI_ABORT was invoked on rank", _BIND),
         generate="/v1/completions",
         body='{"prompt": "1", "max_tokens": 1}',
         names_model=True,
         keys=(),
         certificates=(),
+        config=("--config_file", "-c"),
+        silent=("grpc",),
     ),
     Server("ollama", ("ollama",), (r"Listening on",), port=11434, health="/", hosts=("OLLAMA_HOST",), keys=()),
 )
@@ -163,8 +191,16 @@ def said(argv: Sequence[str], variables: Mapping[str, str], names: Sequence[str]
 
 def address(argv: Sequence[str], variables: Mapping[str, str], server: Server | None) -> str | None:
     """``http://host:port`` at which the service answers from this machine, or ``http+unix://`` with the quoted path of
-    a socket; None where it can't be told.
+    a socket, and what all its paths begin with; None where it answers no HTTP, or it can't be told where.
     """
+    if server and any(word in server.silent for word in argv):
+        return None
+    prefix = (said(argv, variables, server.prefixes) or "").strip("/") if server else ""
+    place = _place(argv, variables, server)
+    return f"{place}/{prefix}" if place and prefix else place
+
+
+def _place(argv: Sequence[str], variables: Mapping[str, str], server: Server | None) -> str | None:
     host = said(argv, variables, server.hosts if server else ("--host",)) or ""
     socket = said(argv, variables, server.sockets) if server else None
     # llama.cpp takes a socket's path for a host (common/arg.cpp, --host).
@@ -175,11 +211,20 @@ def address(argv: Sequence[str], variables: Mapping[str, str], server: Server | 
     port = said(argv, variables, server.ports if server else ("--port",))
     if server and server.name == "ollama":
         host, port = _host_and_port(host)
-    port = _published(argv) or port or (str(server.port) if server else "")
+    port = _published(argv) or port
+    if not port and server and said(argv, variables, server.config) is not None:
+        return None
+    port = port or (str(server.port) if server else "")
     if not port.isdecimal() or not 0 < int(port) < 65536:
         return None
     secure = said(argv, variables, server.certificates if server else ("--ssl-certfile",)) is not None
     return f"{'https' if secure else 'http'}://{_reachable(host)}:{port}"
+
+
+def fatal(server: Server, place: str | None) -> tuple[str, ...]:
+    """The patterns of the lines that end a start of this server at this address."""
+    port = (place or "").rpartition(":")[2].partition("/")[0]
+    return tuple(pattern.replace(_OWN_PORT, port if port.isdecimal() else r"\d+") for pattern in server.fatal)
 
 
 def key(argv: Sequence[str], variables: Mapping[str, str], server: Server | None) -> str:
