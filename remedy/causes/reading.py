@@ -11,7 +11,7 @@ from remedy.facts.types import Version
 from remedy.hints import Final, Literal
 from remedy.jit import tables
 
-Reading = Literal["old", "new", "list"]
+Reading = Literal["old", "new", "list", ""]
 
 
 def version_in_path(path: str) -> Version | None:
@@ -39,10 +39,23 @@ def nvcc_version(case: Case) -> Version | None:
 _LAST_BEFORE_DROP: Final = 12
 
 
+def _whole(hit: Hit, case: Case) -> str | None:
+    """The target that a line names. One that a paste cut off is the GPU's own, if it begins like that, else unknown."""
+    arch = hit.groups.get("arch", "")
+    parsed = tables.parsed(arch)
+    known = parsed is not None and tables.nvcc_minimum(parsed[0]) is not None
+    if "close" in hit.groups or "open" not in hit.groups or known:
+        return arch
+    own = "{}{}".format(*case.facts.sm) if case.facts.sm else ""
+    return own if arch and own.startswith(arch) else None
+
+
 def target(hit: Hit, case: Case) -> Reading:
     """Why nvcc or ptxas refused a target: the compiler is older than it, no longer knows it, or the list that named
-    it is wrong for this GPU."""
-    arch = hit.groups.get("arch", "")
+    it is wrong for this GPU; empty where the line is cut before the target."""
+    arch = _whole(hit, case)
+    if arch is None:
+        return ""
     parsed = tables.parsed(arch)
     if parsed is None:
         return "list"

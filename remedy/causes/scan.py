@@ -40,6 +40,9 @@ LOOKS_FIRST: Final = 6000
 LOOKS_PER_BLOCK: Final = 300
 LOOKS_LAST: Final = 4000
 
+#: Characters of an anchor that a cut line must end in, and two thirds of it at least.
+CUT_LEAST: Final = 12
+
 _DIGITS: Final = b"0123456789"
 # What error lines of any program hold; for ``unknown``, which shows the earliest one.
 _ERROR_WORDS: Final = ("rror", "xception", "fatal", "FATAL", "ailed", "annot", "anic:", "denied", "not found", "killed")
@@ -233,7 +236,23 @@ class Scanner:
             hits.sort(key=lambda hit: hit.line.number)
         if last.strip():
             self._result.last = normalise(last, number)
+            self._complete(self._result.last)
         return self._result if self._cut == sys.maxsize else self._result.rewritten(self._placed)
+
+    def _complete(self, line: Line) -> None:
+        """What was pasted may end before a closing quote, or amid the words that tell: they are completed."""
+        said = line.text.strip()
+        if any(noise in said for noise in NOISE):
+            return
+        if not any(hits[-1].line.number == line.number for found, hits in self._result.found.items() if not found.weak):
+            for quote in "'", '"':
+                words = self._anchors.within(said + quote)
+                self._try([known for word in words for known in self._by_anchor.get(word, ())], line, said + quote)
+        for anchor, signatures in self._by_anchor.items():
+            start = said.rfind(anchor[:CUT_LEAST]) if len(anchor) > CUT_LEAST else -1
+            cut = said[start:] if start >= 0 else ""
+            if 2 * len(anchor) <= 3 * len(cut) < 3 * len(anchor) and anchor.startswith(cut):
+                self._try(signatures, line, said[:start] + anchor)
 
     def _placed(self, line: Line) -> Line:
         """Behind a gap lines are counted from the end, as ``tail`` counts them."""

@@ -24,7 +24,7 @@ UNSUPPORTED_ARCH: Final = (
     *any_of(
         "nsupported gpu architecture",
         "nsupported GPU architecture",
-        pattern=r"nsupported (?:gpu|GPU) architecture '?(?:compute|sm|lto)_(?P<arch>[\w.+-]*)'?",
+        pattern=r"nsupported (?:gpu|GPU) architecture (?P<open>')?(?:compute|sm|lto)_(?P<arch>[\w.+-]*)(?P<close>')?",
     ),
     Signature(
         "is not defined for option",
@@ -78,7 +78,7 @@ NINJA_127: Final = any_of(
 BUILD_FAILED: Final = (
     Signature("ninja: build stopped", weak=True),
     Signature("Ninja build failed", weak=True, library="flashinfer"),
-    Signature("'ninja'", r"Command '\['ninja'.*returned non-zero exit status", weak=True),
+    Signature("'ninja'", r"Command '\['ninja'", weak=True),
     Signature("ninja exited with status", weak=True, library="tvm-ffi"),
     Signature("Error building extension", weak=True, library="torch"),
     Signature("FAILED: ", r"FAILED: (?:\[code=\d+\] )?\S+\.(?:o|so)\b", weak=True),
@@ -145,9 +145,7 @@ CACHED_ARCH: Final = Signature(
     r"flashinfer/(?:[\d.]+(?:post|rc|dev)?\d*/)?(?P<archs>\d{2,3}[af]?(?:_\d{2,3}[af]?)*)/cached_ops",
     weak=True,
 )
-INSUFFICIENT_DRIVER: Final = Signature(
-    "driver version is insufficient", r"CUDA driver version is insufficient for CUDA runtime version"
-)
+INSUFFICIENT_DRIVER: Final = Signature("driver version is insufficient", r"CUDA driver version is insufficient")
 # A .so that is not there, or is there and does not fit.
 SHARED_OBJECT: Final = Signature(
     "cannot open shared object", r"(?P<lib>lib[\w+.-]*\.so[.\d]*|[\w.-]+\.so[.\d]*): cannot open shared object"

@@ -200,7 +200,7 @@ def _below(case: Case, needed: str) -> tuple[Evidence, ...]:
 
 def _refused_target(case: Case) -> Claim | None:
     hits = tuple(hit for hit in case.hits(*UNSUPPORTED_ARCH) if reading.target(hit, case) == "old")
-    return claim_from(hits, _too_old_for(case, hits[0].groups["arch"])) if hits else None
+    return claim_from(hits, _too_old_for(case, hits[0].groups.get("arch", ""))) if hits else None
 
 
 def _too_old_for(case: Case, arch: str) -> tuple[Evidence, ...]:

@@ -23,7 +23,9 @@ from remedy.hints import Final
 # --- driver-mismatch ----------------------------------------------------------------------------------------------
 
 _MISMATCH: Final = (
-    Signature("river/library version mismatch"),
+    Signature("river/library"),
+    # cudaErrorSystemDriverMismatch, as torch numbers it
+    Signature("Error 803: "),
     Signature("API mismatch", r"client has (?:the )?version (?P<client>[\d.]+).*|API mismatch"),
     Signature("unsupported display driver"),
     *any_of("SYSTEM_DRIVER_MISMATCH", "SystemDriverMismatch", pattern="(?i)system_?driver_?mismatch"),
@@ -49,6 +51,7 @@ _TOO_OLD: Final = (
         "please update your driver", r"unsatisfied condition: cuda ?>= ?(?P<needed>[\d.]+)|please update your driver"
     ),
     Signature("orward compatibility was attempted on non supported HW"),
+    Signature("Error 804: "),
     # CUDA runtime API, cudaErrorCallRequiresNewerDriver
     Signature("not supported in the installed CUDA driver"),
     Signature("cudaErrorCallRequiresNewerDriver"),
@@ -94,7 +97,7 @@ _LIBCUDA: Final = (
         r"|libcuda\.so cannot found",
     ),
     Signature("symlink of libcuda.so"),
-    Signature("load library failed", r"load library failed: libcuda\.so"),
+    Signature("load library failed"),
     # what a toolkit's stubs/libcuda.so answers where it is found instead of the driver's
     Signature("CUDA driver is a stub library"),
     Signature("cudaErrorStubLibrary"),

@@ -9,12 +9,14 @@ from remedy.causes.shared import BUILD_FAILED, NVCC_RUN, PERMISSION, READ_ONLY, 
 from remedy.causes.types import Evidence
 from remedy.hints import Final
 
-_NAMESPACE: Final = Signature("226/NAMESPACE")
-_DIRECTORY_STEP: Final = Signature(
-    "Failed at step",
-    r"Failed at step (?P<step>NAMESPACE|STATE_DIRECTORY|CACHE_DIRECTORY|RUNTIME_DIRECTORY|LOGS_DIRECTORY"
-    r"|CAPABILITIES|SECCOMP|APPARMOR_PROFILE|SELINUX_CONTEXT|MEMORY)\b",
+# systemd.exec(5), process exit codes: the steps that fail of rights, files or settings of the sandbox.
+_STEPS: Final = (
+    r"(?P<step>NAMESPACE|(?:STATE|CACHE|RUNTIME|LOGS|CONFIGURATION)_DIRECTORY|CAPABILITIES|SECCOMP|APPARMOR_PROFILE"
+    r"|APPARMOR|SELINUX_CONTEXT|SMACK_PROCESS_LABEL|MEMORY|STDIN|STDOUT|STDERR|CHROOT|CGROUP|PAM|NETWORK"
+    r"|NO_NEW_PRIVILEGES|ADDRESS_FAMILIES|CHOWN|KEYRING|CREDENTIALS)\b"
 )
+_NAMESPACE: Final = Signature("status=2", r"status=2\d\d/" + _STEPS)
+_DIRECTORY_STEP: Final = Signature("Failed at step", r"Failed at step " + _STEPS)
 _MOUNT: Final = Signature("set up mount namespac")
 # ld.so, for a library on a mount with noexec, or under MemoryDenyWriteExecute=
 _UNMAPPED: Final = Signature("failed to map segment from shared object")
@@ -120,7 +122,10 @@ CAUSES: Final = (
             *PERMISSION,
             READ_ONLY,
         ),
-        statuses=(218, 226, 227, 228, 229, 231, 233, 238, 239, 240),
+        statuses=(
+            *(208, 209, 210, 218, 219, 222, 224, 225, 226, 227, 228, 229, 231, 232, 233, 235, 236, 237, 238, 239, 240),
+            *(241, 243),
+        ),
         page=Page(
             meaning="The program ran, asked for a file, device or system call, and was refused: by the owner and mode "
             "of a path, by a mandatory access control, or by the unit's own hardening.",

@@ -23,7 +23,7 @@ from remedy.hints import Final
 
 _NO_DIRECTORY: Final = Signature(
     "CUDA",
-    r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}(?:does(?:n't| not) exist(?!, unable to compile)"
+    r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}(?:does(?:n't| not) exist(?!, una)"
     r"|is not a (?:valid )?director|not a valid|is invalid)",
 )
 # nvcc starts its parts through a shell.
