@@ -15,7 +15,6 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from zipfile import ZipFile
 
 from remedy.change.files import sync_folder, write_new
 from remedy.change.ledger import STATE_DIR, private_folder
@@ -56,6 +55,8 @@ def bring(archive: bytes, state_dir: Path = STATE_DIR) -> Path:
 
 
 def _unpack(archive: bytes, folder: Path) -> None:
+    from zipfile import ZipFile
+
     folders = {folder}
     with ZipFile(io.BytesIO(archive)) as packed:
         for name in packed.namelist():

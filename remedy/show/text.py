@@ -141,9 +141,9 @@ def wrap(text: str, indent: int = 0, columns: int = 80, hanging: int | None = No
     return fill(text, columns, " " * indent, " " * (indent if hanging is None else hanging))
 
 
-def beside(first: str, second: str, columns: int, gap: int = 4) -> str:
+def beside(first: str, second: str, columns: int) -> str:
     """Two texts in a line, or the second below the first where they don't fit: a command is copied in one piece."""
-    line = f"  {first}{' ' * gap}{second}"
+    line = f"  {first}    {second}"
     return line if len(line) <= columns else f"  {first}\n    {second}"
 
 
