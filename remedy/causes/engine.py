@@ -232,7 +232,10 @@ def _otherwise(case: Case) -> Finding:
         return _finding(healthy, Claim(Weight.NOTED, "likely", seen, healthy.summary, healthy.advice), root=True)
     if state in _UNFAILED:
         seen = (case.fact(f"the unit is {state}"),)
-        return _finding(healthy, Claim(Weight.NOTED, "likely", seen, _UNFAILED[state], healthy.advice), root=True)
+        since = case.state.active_for if case.state else None
+        young = state == "active" and since is not None and since < _LONG_START
+        said = f"Nothing is wrong so far: the service is active, for {since:.0f} s now." if young else _UNFAILED[state]
+        return _finding(healthy, Claim(Weight.NOTED, "likely", seen, said, healthy.advice), root=True)
     # Stable: what only says that something failed goes behind what says why, and the order of the log stays.
     errors = sorted(case.errors, key=lambda line: says_only_that(line.text))
     shown = tuple(Evidence("log", line.text.strip(), line.source) for line in errors[:2])

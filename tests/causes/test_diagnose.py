@@ -273,6 +273,19 @@ def test_a_start_by_hand_after_a_failed_one_has_nothing_against_it() -> None:
     assert diagnose(lines, replace(ACTIVE, active_for=1.0)).root.id == "healthy"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "lines", "said"),
+    [
+        (12.3, (), "Nothing is wrong so far: the service is active, for 12 s now."),
+        (12.3, (READY,), "Nothing is wrong: the service came up."),
+        (90000.0, (), "Nothing is wrong: the service is running."),
+        (None, (), "Nothing is wrong: the service is running."),
+    ],
+)
+def test_how_sure_it_is_that_nothing_is_wrong(seconds: float | None, lines: tuple[str, ...], said: str) -> None:
+    assert diagnose(journal(*lines), replace(ACTIVE, active_for=seconds)).root.summary == said
+
+
 @pytest.mark.parametrize(("result", "cause"), [("success", "healthy"), ("signal", "jit-cold-start")])
 def test_a_service_that_finished_its_work_waits_for_no_kernel(result: str, cause: str) -> None:
     toolkit = Toolkit("/cuda", "/cuda/bin/nvcc", (13, 0), (13, 0), frozenset(), "apt", "/x")
