@@ -64,11 +64,23 @@ GpuArch = Annotated[
 ]
 
 
+StartTimeout = Annotated[
+    float | None,
+    typer.Option("--timeout", metavar="SEC", min=1, help="Seconds the start may take (default: from earlier starts)."),
+]
+KeepPackages = Annotated[
+    bool, typer.Option("--keep-packages", help="Leave installed packages in place when rolling back.")
+]
+
+
 class EditChoice(str, Enum):
     """Where ``fix`` writes: the line that wins, or a drop-in beside it."""
 
     in_place = "in-place"
     drop_in = "drop-in"
+
+
+Edit = Annotated[EditChoice | None, typer.Option("--edit", help="Edit the line that wins, or write a drop-in.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -125,21 +137,11 @@ def fix(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="End after the plan; needs no root.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the change.")] = False,
     json: Json = False,
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            "--timeout", metavar="SEC", min=1, help="Seconds the start may take (default: from earlier starts)."
-        ),
-    ] = None,
-    edit: Annotated[
-        EditChoice | None,
-        typer.Option("--edit", help="Edit the line that wins, or write a drop-in."),
-    ] = None,
+    timeout: StartTimeout = None,
+    edit: Edit = None,
     no_prove: Annotated[bool, typer.Option("--no-prove", help="Restart without the proof.")] = False,
     no_prewarm: Annotated[bool, typer.Option("--no-prewarm", help="Build no kernels ahead of the restart.")] = False,
-    keep_packages: Annotated[
-        bool, typer.Option("--keep-packages", help="Leave installed packages in place when rolling back.")
-    ] = False,
+    keep_packages: KeepPackages = False,
     restart: Annotated[bool, typer.Option("--restart", help="Restart also a service that runs well now.")] = False,
     gpu_arch: GpuArch = None,
     user: User = False,

@@ -39,7 +39,6 @@ def read_host(view: View, libc_package: str | None = None) -> Host:
         os_version=release.get("VERSION_ID", ""),
         os_name=release.get("PRETTY_NAME", ""),
         glibc=_package_version(libc_package) or (glibc_version(view, libc) if libc else None),
-        kernel=text_of(view, "/proc/sys/kernel/osrelease").strip(),
         architecture=architecture(view),
         systemd=version_in(view),
     )

@@ -184,13 +184,12 @@ class UnitState:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """The operating system: os-release's ID and VERSION_ID, glibc, kernel, architecture (``x86_64``)."""
+    """The operating system: os-release's ID and VERSION_ID, glibc, architecture (``x86_64``)."""
 
     os_id: str = ""
     os_version: str = ""
     os_name: str = ""
     glibc: Version | None = None
-    kernel: str = ""
     architecture: str = ""
     systemd: int | None = None
 

@@ -86,3 +86,18 @@ def test_bash_takes_the_completion_file() -> None:
     file = DOCS / "completion/remedy.bash"
     done = subprocess.run(["bash", "-c", f"source {file}; complete -p remedy"], capture_output=True, text=True)
     assert done.stdout == "complete -o default -F _remedy_completion remedy\n"
+
+
+def test_the_map_of_the_tree_is_the_tree() -> None:
+    text = (DOCS / "architecture.md").read_text()
+    named = set(re.findall(r"`((?:remedy|tests|scripts|units|docs|debian|ansible)/[\w./-]*)`", text))
+    assert not [path for path in named if not (PROJECT / path).exists()], "gone"
+    rooms = {f"remedy/{path.name}/" for path in (PROJECT / "remedy").iterdir() if (path / "__init__.py").is_file()}
+    files = {f"remedy/{path.name}" for path in (PROJECT / "remedy").glob("[!_]*.py")}
+    assert (rooms | files) - named == set(), "not on the map"
+
+
+def test_every_file_that_the_readme_names_is_there() -> None:
+    text = (PROJECT / "README.md").read_text()
+    named = set(re.findall(r"(?:^|[\s`(])((?:scripts|units|docs|ansible)/[\w.@/-]*\w)", text))
+    assert len(named) > 15 and not [path for path in named if not (PROJECT / path).exists()]

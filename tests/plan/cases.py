@@ -35,7 +35,7 @@ WHOLE = frozenset(
         *("cublas", "cusparse", "cusolver", "nvrtc", "stub", "cuobjdump"),
     }
 )
-DEBIAN = Host("debian", "12", "Debian GNU/Linux 12 (bookworm)", (2, 36), "6.1.0", "x86_64", 252)
+DEBIAN = Host("debian", "12", "Debian GNU/Linux 12 (bookworm)", (2, 36), "x86_64", 252)
 # What the packages of a release bring along (NVIDIA's Depends).
 DEPENDS = {
     "cuda-nvcc-": ("cuda-crt-", "libnvvm-"),
