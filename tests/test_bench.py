@@ -17,6 +17,11 @@ FIGURES = {
     "from a fatal line to the verdict": (0, 1000),
     "from the ready line to the verdict": (0, 1000),
     "memory of watch": (10, 60),
+    "explain": (0.05, 5),
+    "explain of a pipe / wc -l of it": (1, 100),
+    "memory of explain": (10, 60),
+    "diagnose of a failure before a flood": (0.01, 5),
+    "diagnose of a start that flooded": (0.01, 10),
 }
 
 
@@ -26,9 +31,9 @@ def bench(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.machine
 def test_a_quick_run() -> None:
-    done = bench("--quick", "prompt", "verdicts", "watching")
+    done = bench("--quick", "prompt", "verdicts", "watching", "explaining", "journals")
     assert done.returncode == 0, done.stderr
-    found = dict(re.findall(r"^(\S.*?)\s{2,}([\d.]+) (?:x|ms|MB) ", done.stdout, re.MULTILINE))
+    found = dict(re.findall(r"^(\S.*?)\s{2,}([\d.]+) (?:x|ms|s|MB) ", done.stdout, re.MULTILINE))
     for name, (least, most) in FIGURES.items():
         assert least <= float(found[name]) <= most, done.stdout
 

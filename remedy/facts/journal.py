@@ -54,8 +54,8 @@ def _earlier(runner: Runner, invocation: str, known: bytes) -> tuple[LogLine, ..
     before = ("--reverse", f"--cursor={first.decode(errors='replace')}")
     match = (f"_SYSTEMD_INVOCATION_ID={invocation}", "+", f"INVOCATION_ID={invocation}")
     told = run(runner, (*_command(EARLIER_LINES), *before, *match), timeout=_TIMEOUT).stdout
-    entries = [entry for entry in _entries(told) if entry.get(b"__CURSOR") != first]
-    return tuple(line for entry in reversed(entries) for line in _lines(entry))
+    entries = [tuple(_lines(entry)) for entry in _entries(told) if entry.get(b"__CURSOR") != first]
+    return tuple(line for entry in reversed(entries) for line in entry)
 
 
 def last_invocations(lines: tuple[LogLine, ...], count: int = INVOCATIONS) -> tuple[LogLine, ...]:

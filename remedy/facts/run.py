@@ -211,6 +211,8 @@ class _Child:
             if why is None and code:
                 why = self._last_words() or f"it returned {code}"
             self._result = Result(code, bytes(self._out), bytes(self._err), why)
+            # Megabytes, which would otherwise be kept twice.
+            self._out.clear()
         return self._result
 
     def _collect(self) -> str | None:
