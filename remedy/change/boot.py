@@ -68,6 +68,17 @@ def clear(state_dir: Path) -> None:
         sync_folder(state_dir)
 
 
+def runs_from(folder: Path, state_dir: Path) -> bool:
+    """Whether an unfinished transaction's recovery may run from a folder of code."""
+    if not (state_dir / "unfinished").exists():
+        return False
+    try:
+        return str(folder) in (_ETC / NAME).read_text()
+    except OSError:
+        # It was not placed: the transaction's own unit may be about to run the recovery.
+        return True
+
+
 def _placed(mark: Path) -> tuple[Path, ...]:
     """What an interrupted transaction has placed."""
     try:

@@ -1,7 +1,7 @@
 """remedy's own code, brought to a machine for one change (``--host``): it outlives the connection and a power cut.
 
 It has a folder of its own that root alone can enter. Whoever runs from there holds a shared lock (flock(2)) on the
-folder, and the last one takes it away; but not while a transaction is unfinished, for the recovery runs from there.
+folder, and the last one takes it away; but not while an unfinished transaction's recovery would run from there.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from remedy.change import boot
 from remedy.change.files import sync_folder, write_new
 from remedy.change.ledger import STATE_DIR, private_folder
 from remedy.errors import Refused
@@ -102,5 +103,5 @@ def _take_away(folder: Path, fd: int, state_dir: Path) -> None:
     """Delete the folder, unless somebody else runs from it, or may have to."""
     with contextlib.suppress(BlockingIOError):
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not (state_dir / "unfinished").exists():
+        if not boot.runs_from(folder, state_dir):
             shutil.rmtree(folder, ignore_errors=True)

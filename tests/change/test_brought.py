@@ -12,9 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from remedy.change import boot
 from remedy.change.brought import bring, held
 from remedy.errors import Refused
 from remedy.remote import archive
+
+
+@pytest.fixture(autouse=True)
+def etc(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path_factory.mktemp("etc")
+    monkeypatch.setattr(boot, "_ETC", folder)
+    return folder
 
 
 def packed(*names: str) -> bytes:
@@ -40,6 +48,7 @@ def test_it_runs_from_there_and_leaves_nothing(tmp_path: Path) -> None:
     code = f"""
 import sys; sys.path.insert(0, {str(folder)!r})
 from pathlib import Path
+from remedy.change import boot
 from remedy.change.brought import held
 with held(Path({str(folder)!r}), Path({str(tmp_path)!r})):
     from remedy.__main__ import main
@@ -60,12 +69,18 @@ def test_the_last_one_takes_it_away(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_an_unfinished_transaction_needs_it(tmp_path: Path) -> None:
+def test_an_unfinished_transaction_needs_it(tmp_path: Path, etc: Path) -> None:
     folder = bring(packed("a.py"), tmp_path)
     (tmp_path / "unfinished").touch()
     with held(folder, tmp_path):
         pass
     assert folder.exists()
+    (etc / boot.NAME).write_text(f'ExecStart="/usr/bin/python3" "-I" "{folder}/remedy/change/again.py" recover')
+    other = bring(packed("a.py"), tmp_path)
+    for one in (folder, other):
+        with held(one, tmp_path):
+            pass
+    assert (folder.exists(), other.exists()) == (True, False)
     (tmp_path / "unfinished").unlink()
     with held(folder, tmp_path):
         pass
