@@ -159,6 +159,7 @@ def fix(
       remedy fix sglang-k26 --dry-run
       remedy fix sglang-k26
       remedy fix sglang-k26 --yes --json
+      remedy --host root@gpu-01 fix sglang-k26
     """
     from remedy.cli.fix import fix as command
     from remedy.repair import Wishes
