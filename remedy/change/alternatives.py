@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+from pathlib import Path
 
+from remedy.change.files import sync_folder
 from remedy.change.types import Alternative, PackagesBefore
 from remedy.errors import RemedyError
 from remedy.facts.run import Programs, run
@@ -92,3 +94,4 @@ def _put_links(before: PackagesBefore, paths: frozenset[str]) -> None:
             os.unlink(temporary)
         os.symlink(target, temporary)
         os.rename(temporary, path)
+        sync_folder(Path(path).parent)

@@ -12,7 +12,7 @@ import signal
 import struct
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from remedy.change.interrupts import Interrupted, Interrupts
@@ -173,7 +173,8 @@ def apt_get(arguments: list[str], log: Path, report: Progress, interrupts: Inter
     try:
         options = ["-o", f"DPkg::Lock::Timeout={LOCK_TIMEOUT:.0f}", "-o", f"APT::Status-Fd={sending}"]
         argv = ["/usr/bin/apt-get", *_OPTIONS, *options, *arguments]
-        child = _spawn(argv, log, (sending,))
+        with _at_work(log) as working:
+            child = _spawn(argv, log, (sending, working))
     except BaseException:
         os.close(receiving)
         raise
@@ -189,11 +190,26 @@ def apt_get(arguments: list[str], log: Path, report: Progress, interrupts: Inter
         raise RemedyError(f"apt-get {verb} failed: {_last_error(log)}", hint=f"its whole output is in {log}")
 
 
-def _spawn(argv: list[str], log: Path, pass_fds: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
-    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+@contextlib.contextmanager
+def _at_work(log: Path) -> Iterator[int]:
+    """A lock for apt to inherit: it tells the next remedy that apt still works. It belongs to the open file, and not to
+    the one that apt writes to, which a daemon started by a package's script keeps open; of any other, apt's children
+    get nothing (apt-pkg's ExecFork)."""
+    fd = _open(log)
     try:
-        # The lock belongs to the open file, which apt inherits: it tells the next remedy that apt still works.
-        fcntl.flock(out, fcntl.LOCK_EX)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _open(log: Path) -> int:
+    return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def _spawn(argv: list[str], log: Path, pass_fds: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
+    out = _open(log)
+    try:
         os.write(out, f"$ {' '.join(argv)}\n".encode())
         # SIGPIPE stays ignored: if we die, apt must go on although nobody reads its status any more. apt gives its
         # own children the default back (apt-pkg's ExecFork).

@@ -61,9 +61,12 @@ def clear(state_dir: Path) -> None:
     with contextlib.suppress(OSError):
         for path in _placed(mark):
             path.unlink(missing_ok=True)
-            # The folder of links, where nobody else wants anything of basic.target.
-            with contextlib.suppress(OSError):
-                path.parent.rmdir()
+            folder = path.parent
+            if folder.suffix == ".wants":
+                # The folder of links, where nobody else wants anything of basic.target.
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+            sync_folder(folder if folder.is_dir() else folder.parent)
         mark.unlink(missing_ok=True)
         sync_folder(state_dir)
 

@@ -11,6 +11,7 @@ import os
 import shlex
 import stat
 
+from remedy.change.files import sync_system
 from remedy.change.paths import Folder, as_root, folder_of, lstat_at
 from remedy.change.types import CacheBefore
 from remedy.errors import Refused, RemedyError
@@ -87,6 +88,7 @@ def restore(before: CacheBefore) -> tuple[str, ...]:
                 os.rename(aside, name, src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
             os.fsync(folder.fd)
             remove(folder, rebuilt)
+            os.fsync(folder.fd)
             return _missing(before, folder, name)
     except FileNotFoundError:
         return () if not before.existed else (f"{before.path} is gone: its folder was removed by someone else",)
@@ -103,7 +105,12 @@ def forget(before: CacheBefore) -> tuple[str, ...]:
     beside = os.path.join(os.path.dirname(before.path), before.aside)
     try:
         with folder_of(before.path) as (folder, _):
+            if lstat_at(folder, before.aside) is None:
+                return ()
+            # The old entry goes when the new one, which the service has built in its place, can no longer be lost.
+            sync_system(folder.fd)
             remove(folder, before.aside)
+            os.fsync(folder.fd)
     except FileNotFoundError:
         pass
     except OSError as error:

@@ -9,6 +9,7 @@ import os
 import shlex
 import stat
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 
 from remedy.change.paths import Folder, folder_of, lstat_at
@@ -33,6 +34,28 @@ def sync_folder(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def sync_system(fd: int) -> None:
+    """syncfs(2) the file system of an open file, for what others wrote there. Raises OSError."""
+    import ctypes
+
+    if ctypes.CDLL(None, use_errno=True).syncfs(fd) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def sync_systems(paths: Iterable[str]) -> None:
+    """The same for each file system that one of these folders, of root's, lies on."""
+    seen: set[int] = set()
+    for path in filter(os.path.isdir, paths):
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            device = os.fstat(fd).st_dev
+            if device not in seen:
+                sync_system(fd)
+            seen.add(device)
+        finally:
+            os.close(fd)
 
 
 def write_new(path: Path, data: bytes) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from remedy.change import alternatives, apt, packages
+from remedy.change import alternatives, apt, marks, packages
+from remedy.change.files import sync_systems
 from remedy.change.interrupts import Interrupts
 from remedy.change.types import PackagesBefore
 from remedy.errors import Refused, RemedyError
 from remedy.plan.types import InstallPackages
 
+#: Where packages, their scripts and apt write, which do not wait for all of it to reach the disk (seen: apt's marks,
+#: new settings files, links).
+_WRITTEN = ("/", "/etc", "/opt", "/usr", "/usr/local", "/var", "/var/lib", "/var/lib/dpkg")
 Report = Callable[[str, float | None], None]
 
 
@@ -45,6 +49,8 @@ def _save(actions: tuple[apt.Action, ...], backups: Path) -> tuple[str, ...]:
         for path in folder.glob("*.deb"):
             path.chmod(0o600)
             saved.append(str(path.relative_to(backups)))
+    if saved:
+        sync_systems([str(backups)])
     return tuple(saved)
 
 
@@ -66,15 +72,25 @@ def _same_as_shown(step: InstallPackages, actions: tuple[apt.Action, ...]) -> No
 
 def do(step: InstallPackages, before: PackagesBefore, log: Path, report: Report, interrupts: Interrupts | None) -> None:
     """Install, and keep the links that the plan holds. Raises RemedyError."""
-    if before.touched:
-        apt.apt_get(["--no-remove", "install", "--", *step.requested], log, report, interrupts)
-    alternatives.hold(step.hold_alternatives, before)
+    with marks.kept(_backups(log)):
+        if before.touched:
+            apt.apt_get(["--no-remove", "install", "--", *step.requested], log, report, interrupts)
+        alternatives.hold(step.hold_alternatives, before)
+        sync_systems(_WRITTEN)
 
 
 def undo(step: InstallPackages, before: PackagesBefore, log: Path, report: Report) -> tuple[str, ...]:
     """Purge what is new and needed by nobody else, bring back older versions, marks and links."""
     apt.wait_for_child(log)
     apt.wait_for_lock(report, None)
+    marks.mend(_backups(log), before.touched, step.requested)
+    with marks.kept(_backups(log)):
+        left = _undo(step, before, log, report)
+        sync_systems(_WRITTEN)
+    return left
+
+
+def _undo(step: InstallPackages, before: PackagesBefore, log: Path, report: Report) -> tuple[str, ...]:
     now = apt.installed()
     if apt.interrupted():
         apt.repair(log, list(packages.undo(before, now, step.requested).purge), report)
@@ -91,10 +107,13 @@ def undo(step: InstallPackages, before: PackagesBefore, log: Path, report: Repor
     return (*(reasons if differences else ()), *differences, *links)
 
 
+def _backups(log: Path) -> Path:
+    return log.parent.parent / "backups"
+
+
 def _take_away(plan: packages.Undo, before: PackagesBefore, log: Path, report: Report) -> tuple[str, ...]:
     """Purge and go back to older versions in one run of apt: each may only be possible with the other."""
-    backups = log.parent.parent / "backups"
-    files = {Path(path).parent.name: str(backups / path) for path in before.saved}
+    files = {Path(path).parent.name: str(_backups(log) / path) for path in before.saved}
     wanted = [
         files.get(f"{packages.base(name)}_{version.replace(':', '%3a')}", f"{packages.base(name)}={version}")
         for name, version in plan.versions

@@ -200,7 +200,9 @@ def _read(folder: Path) -> Read:
 
 def private_folder(path: Path) -> None:
     """Make a folder that root alone can list; one that is there loses what lets others read or write it."""
-    os.makedirs(path, 0o700, exist_ok=True)
+    if not path.is_dir():
+        os.makedirs(path, 0o700, exist_ok=True)
+        sync_folder(path.parent)
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o066:
         path.chmod(mode & ~0o066)

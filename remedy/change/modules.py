@@ -20,7 +20,7 @@ from remedy.facts.build_record import parse_build_ninja
 #: Names in one folder beyond which it is not kept track of: a ledger's record is no place for them.
 _MOST = 5000
 #: Bytes of a build record that are read; the largest of FlashInfer's have some ten thousand.
-_RECORD = 1 << 20
+_BYTES = 1 << 20
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -43,8 +43,9 @@ def _names(path: str) -> tuple[str, ...]:
         return ()
 
 
-def take_away(before: ModulesBefore, toolkit: str, transaction: str) -> tuple[str, ...]:
-    """Delete what came since and was built with ``toolkit``; returns what stays because a process uses it.
+def take_away(before: ModulesBefore, toolkit: str, transaction: str, *, rebooted: bool = False) -> tuple[str, ...]:
+    """Delete what came since and was built with ``toolkit``; returns what stays because a process uses it. Where the
+    machine has ``rebooted`` since, also what a power cut has left without a build record: it would not be built anew.
 
     May be done twice. Raises OSError and RemedyError where the folder can't be reached or changed any more.
     """
@@ -54,7 +55,8 @@ def take_away(before: ModulesBefore, toolkit: str, transaction: str) -> tuple[st
             aside = f".remedy-{transaction[:150]}-built"
             remove(folder, aside)
             for name in sorted(set(os.listdir(folder.fd)) - set(before.names)):
-                if not _built_with(folder, name, toolkit):
+                record = _record(folder, name)
+                if record is None or not (_names_toolkit(record, toolkit) or (rebooted and not record.strip("\0"))):
                     continue
                 with as_root():
                     used = _used(f"/{os.path.basename(before.folder)}/{name}")
@@ -70,22 +72,28 @@ def take_away(before: ModulesBefore, toolkit: str, transaction: str) -> tuple[st
     return tuple(stays)
 
 
-def _built_with(folder: Folder, name: str, toolkit: str) -> bool:
-    """Whether the module's build record names the toolkit. Read with the rights of the folder's owner."""
+def _record(folder: Folder, name: str) -> str | None:
+    """A module's build record, empty where there is none yet; None for what is no module. Read with the rights of the
+    folder's owner."""
     try:
         module = os.open(name, _READ | os.O_DIRECTORY, dir_fd=folder.fd)
     except OSError:
-        return False
+        return None
     try:
         fd = os.open("build.ninja", _READ, dir_fd=module)
+    except FileNotFoundError:
+        return None if os.listdir(module) else ""
     except OSError:
-        return False
+        return None
     finally:
         os.close(module)
     with open(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return False
-        record = parse_build_ninja(file.read(_RECORD).decode(errors="replace"))
+        regular = stat.S_ISREG(os.fstat(fd).st_mode)
+        return file.read(_BYTES).decode(errors="replace") if regular else None
+
+
+def _names_toolkit(text: str, toolkit: str) -> bool:
+    record = parse_build_ninja(text)
     return record.cuda_home == toolkit or (record.nvcc or "").startswith(f"{toolkit}/")
 
 

@@ -84,9 +84,10 @@ class WayBack:
         if toolkit is None or self._ledger.reached("healthy"):
             return ()
         left: list[str] = []
+        rebooted = unit.boot != service.boot_id()
         for before in unit.modules:
             try:
-                for path in modules.take_away(before, toolkit, self._ledger.id):
+                for path in modules.take_away(before, toolkit, self._ledger.id, rebooted=rebooted):
                     self._tell(f"{path} stays: a process uses it", None)
             except (RemedyError, OSError) as error:
                 left.append(f"what was built in {before.folder} could not be removed: {error}; then: remedy recover")

@@ -84,6 +84,8 @@ def remove(before: ToolkitBefore) -> tuple[str, ...]:
         shutil.rmtree(path, ignore_errors=True)
         if os.path.lexists(path):
             return (f"{path} could not be deleted: rm -r {shlex.quote(str(path))}",)
+    if root.parent.is_dir():
+        sync_folder(root.parent)
     return ()
 
 

@@ -4,13 +4,15 @@
     python -m tests.change.matrix count-unit [packages=no]       those of one in a unit of its own
     python -m tests.change.matrix count-recovery [packages=no]   those of the recovery of a change that was all done
     python -m tests.change.matrix run KIND POINT,POINT,… [packages=no]
-    python -m tests.change.matrix working | kept                 the state before a change, and after one that is kept
+    python -m tests.change.matrix working [fails] | kept         the state before a change (whose start will fail), and
+                                                                 after one that is kept
+    python -m tests.change.matrix count-back                     the calls of a change that takes itself back
     python -m tests.change.matrix look                           the state now
 
 ``run`` prints a line of JSON for each point: the state found after ``recover`` is ``old``, ``new`` or ``mixture``.
 Kinds: ``kill`` before a call, ``half`` way through a write, ``again``: kill the recovery at one of its calls,
-``unit``: kill the
-process of the change's own unit, ``errno=NUMBER``: from this call on, every call of its kind fails (a full disk is 28).
+``unit``: kill the process of the change's own unit, which systemd alone has to recover, ``errno=NUMBER``: from this
+call on, every call of its kind fails (a full disk is 28).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from remedy.change.history import unfinished
 from tests.change import scene
 from tests.change.compare import changed, timeless
 
@@ -85,11 +88,17 @@ def reset(old: dict[str, Any]) -> None:
     working()
 
 
-def calls_of(*words: str) -> list[str]:
-    """The calls of one command of the scene, which must succeed."""
+def fail(wanted: bool) -> None:
+    """Have the start after the change fail, or not."""
+    mark = Path("/etc/demo-new-fails")
+    mark.touch() if wanted else mark.unlink(missing_ok=True)
+
+
+def calls_of(*words: str, code: int = 0) -> list[str]:
+    """The calls of one command of the scene, which must end as it should."""
     with tempfile.NamedTemporaryFile() as log:
         done = play(*words, FAULT_LOG=log.name)
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == code, done.stdout + done.stderr
         return Path(log.name).read_text().splitlines()
 
 
@@ -103,12 +112,16 @@ def main(command: str, *words: str) -> None:
     old = working()
     match command:
         case "working":
+            fail(bool(words))
             print(json.dumps(old))
         case "kept":
             calls_of("apply", *words)
             print(json.dumps(settled()))
         case "count":
             print("\n".join(calls_of("apply", *words)))
+        case "count-back":
+            fail(True)
+            print("\n".join(calls_of("apply", *words, code=5)))
         case "count-unit":
             print("\n".join(calls_of("detached", *words)))
         case "count-recovery":
@@ -150,9 +163,15 @@ def once(kind: str, point: str, fixed: int, options: Sequence[str]) -> dict[str,
     else:
         stays = {"FAULT_STAYS": "1"} if kind.startswith("errno=") else {}
         dead = play("apply", *options, FAULT_AT=point, FAULT_KIND=kind, **stays)
-    recovered = play("recover")
-    said = dead.stderr[-700:] + (dead.stdout + recovered.stdout + recovered.stderr)[-1500:]
-    codes = {"exit": dead.returncode, "recover": recovered.returncode}
+    if kind == "unit":
+        # Its recovery is systemd's to run (ExecStopPost=), and is over by now.
+        waiting = [folder.name for folder in unfinished()]
+        codes, spoken = {"exit": dead.returncode, "recover": len(waiting)}, f"unfinished: {waiting}"
+    else:
+        recovered = play("recover")
+        codes = {"exit": dead.returncode, "recover": recovered.returncode}
+        spoken = recovered.stdout + recovered.stderr
+    said = dead.stderr[-700:] + (dead.stdout + spoken)[-1500:]
     return {"point": int(point), "died": dead.returncode < 0 or "was killed" in dead.stdout, **codes, "said": said}
 
 

@@ -71,20 +71,25 @@ def kept(machine: Machine) -> dict[str, Any]:
     return state
 
 
-def power_cut(machine: Machine, point: int, call: str, new: dict[str, Any]) -> Cut:
-    """Stop a change at one call, cut the power, boot the same disk, and compare with the old state and the new."""
-    old = json.loads(machine.exec([*MATRIX, "working"]).stdout)
-    machine.exec("systemctl enable demo demo-child")
+def power_cut(machine: Machine, point: int, call: str, new: dict[str, Any], *, back: bool = False) -> Cut:
+    """Stop a change at one call (behind the last one: let it end), cut the power, boot what the disk holds, and compare
+    with the old state and the new. With ``back`` the start fails, so that the change takes itself back."""
+    old = json.loads(machine.exec([*MATRIX, "working", *(["fails"] if back else [])]).stdout)
+    machine.exec("systemctl enable demo demo-child && sync -f /")
     fault = {"FAULT_AT": str(point), "FAULT_KIND": "stop", "PYTHONDONTWRITEBYTECODE": "1"}
     process = machine.start([*SCENE, "apply"], env={"LD_PRELOAD": "/var/tmp/fault.so", **fault})
     stopped = "ps -eo stat,args | grep '^T.*tests.change.scene apply'"
     while process.poll() is None and machine.exec(stopped, check=False).returncode != 0:
         time.sleep(0.1)
-    machine.kill()
+    # nsenter(1) has stopped itself with what it runs: left alone, it would hold on to the machine's mounts.
+    process.kill()
+    process.wait()
+    machine.cut_power()
     machine.boot()
     now = json.loads(machine.exec([*MATRIX, "look"]).stdout)
     enabled = ("/files//etc/systemd/system/multi-user.target.wants",)
-    if not changed(timeless(new), timeless(now), but=enabled):
-        return Cut(point, call, "new", ())
-    differences = changed(old, now, but=enabled)
-    return Cut(point, call, "mixture" if differences else "old", tuple(differences))
+    # An end that was told is one that lasts: nothing of a change that took itself back comes again.
+    states = [("old", changed(old, now, but=enabled))]
+    states += [] if back else [("new", changed(timeless(new), timeless(now), but=enabled))]
+    state, differences = min(states, key=lambda one: len(one[1]))
+    return Cut(point, call, "mixture" if differences else state, tuple(differences))

@@ -60,6 +60,7 @@ exec sleep infinity
 """
 ALTERNATIVES = (
     '#!/bin/sh\nset -e\n[ "$1" = {when} ] || exit 0\n[ ! -e /etc/demo-{when}-fails ] || exit 1\n'
+    "[ ! -e /etc/demo-daemon ] || sleep 999 &\n"
     "update-alternatives {action}\n"
 )
 
@@ -215,10 +216,12 @@ def state() -> dict[str, object]:
 
 
 def automatic() -> list[str]:
-    """apt's marks, as ``apt-mark showauto`` reads them."""
+    """apt's marks of installed packages, as ``apt-mark showauto`` reads them."""
+    installed = set(run("dpkg-query", "-W", "-f", "${Package}\n").split())
     text = Path("/var/lib/apt/extended_states").read_text()
     marked = (dict(line.split(": ", 1) for line in part.splitlines() if ": " in line) for part in text.split("\n\n"))
-    return sorted(fields["Package"] for fields in marked if fields.get("Auto-Installed") == "1")
+    found = {fields["Package"] for fields in marked if fields.get("Auto-Installed") == "1"}
+    return sorted(found & installed)
 
 
 def environment_of(pid: str) -> list[str]:
@@ -232,6 +235,7 @@ def environment_of(pid: str) -> list[str]:
 #: Files that differ without anybody's doing: a cache of the linker's, and logs of link changes.
 NOISE = (
     "/etc/demo-configure-fails",
+    "/etc/demo-daemon",
     "/etc/ld.so.cache",
     "/etc/.pwd.lock",
     "/etc/demo-new-fails",

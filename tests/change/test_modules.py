@@ -57,6 +57,17 @@ def test_only_what_came_since_with_the_new_toolkit_goes(before: ModulesBefore, t
     assert names(folder) == ["empty", *(["fresh"] if stays else []), "loose", "old"]
 
 
+@pytest.mark.parametrize(("rebooted", "left"), [(False, ["bare", "old", "other", "torn"]), (True, ["old", "other"])])
+def test_what_a_power_cut_left_without_a_record_goes(before: ModulesBefore, rebooted: bool, left: list[str]) -> None:
+    folder = Path(before.folder)
+    for name, data in (("torn", b""), ("other", b"nvcc = /usr/local/cuda-12.8/bin/nvcc\n")):
+        (build(folder, name) / "build.ninja").write_bytes(data)
+    (folder / "bare").mkdir()
+    own(folder)
+    assert modules.take_away(before, KIT, ID, rebooted=rebooted) == ()
+    assert names(folder) == left
+
+
 def test_a_compiler_behind_a_launcher_is_seen_as_well(before: ModulesBefore) -> None:
     module = build(Path(before.folder), "fresh")
     (module / "build.ninja").write_text(f"nvcc = ccache {KIT}/bin/nvcc\n")

@@ -2,8 +2,10 @@
 
     with Machine(recipe.build()) as machine:
         machine.exec("systemctl start sglang-k26.service", check=False)
-        machine.kill()      # a power cut: every process gone at once, the disk stays
+        machine.kill()      # every process gone at once, the disk stays
         machine.boot()      # the same disk again
+
+With ``disk="ext4"`` there is also ``machine.cut_power()``, which loses what was not yet written to the disk.
 
 The host's units are never touched: nothing is registered with the host's systemd, and only processes that this
 object started are ended.
@@ -24,7 +26,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from tests.lab import cgroups, layers
+from tests.lab import cgroups, disks, layers
 from tests.lab.layers import Root
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -57,17 +59,19 @@ class Machine:
 
     `network=True` shares the host's network (Debian's mirrors, PyPI); by default the machine has only its own
     loopback, so that machines side by side can use the same ports.  The project is at /srv/remedy, read-only.
+    `disk` names a file system of `disks.IMAGES` for a disk that can lose its power.
 
     The thread that boots a machine must outlive it: the kernel ends the machine with it (prctl(2), PR_SET_PDEATHSIG).
     """
 
-    def __init__(self, root: Root, *, network: bool = False, project: Path = PROJECT) -> None:
+    def __init__(self, root: Root, *, network: bool = False, project: Path = PROJECT, disk: str | None = None) -> None:
         self.root = root
         self.network = network
         self.project = project
         self.name = f"lab-{os.getpid()}-{next(_numbers)}"
         self.folder = layers.lab_dir() / "machines" / self.name
         self.disk = self.folder / "disk"
+        self._store, self._image = self.folder / "store", disk
         self._nspawn: subprocess.Popen[bytes] | None = None
         self._leader = 0
         self._owner: IO[str] | None = None
@@ -97,14 +101,18 @@ class Machine:
         fcntl.flock(self._owner, fcntl.LOCK_EX)
         new.rename(self.folder)
         self.disk.mkdir()
-        store = self.folder / "store"
-        store.mkdir()
-        if _memory_available() > MEMORY_FOR_DISK:
-            subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "remedy-lab", str(store)], check=True)
+        self._store.mkdir()
+        if self._image is not None:
+            disks.mount_image(self._store, self._image)
+        elif _memory_available() > MEMORY_FOR_DISK:
+            disks.mount_memory(self._store)
         for name in ("upper", "work"):
-            (store / name).mkdir(mode=0o755)
+            (self._store / name).mkdir(mode=0o755)
+        self._mount_disk()
+
+    def _mount_disk(self) -> None:
         lower = ":".join(map(str, self.root.layers))
-        options = f"lowerdir={lower},upperdir={store}/upper,workdir={store}/work,{layers.OVERLAY_OPTIONS}"
+        options = f"lowerdir={lower},upperdir={self._store}/upper,workdir={self._store}/work,{layers.OVERLAY_OPTIONS}"
         subprocess.run(["mount", "-t", "overlay", "-o", options, "remedy-lab", str(self.disk)], check=True)
 
     # Power
@@ -167,7 +175,8 @@ class Machine:
         return self._nspawn is not None and self._nspawn.poll() is None
 
     def kill(self) -> None:
-        """Cut the power: SIGKILL to the first process, and with it, by the kernel, to all that it runs."""
+        """End all at once: SIGKILL to the first process, and with it, by the kernel, to all that it runs. What they
+        wrote stays."""
         if self._nspawn is None:
             return
         for process in _children(self._nspawn.pid):
@@ -179,6 +188,15 @@ class Machine:
             self._nspawn.kill()
             self._nspawn.wait()
         self._gone()
+
+    def cut_power(self) -> None:
+        """End all at once, and lose what the kernel had not yet written. For a machine with an image as its disk."""
+        assert self._image is not None
+        self.kill()
+        disks.keep_written(self._store)
+        subprocess.run(["umount", str(self.disk)], check=True)
+        disks.lose_unwritten(self._store, self._image)
+        self._mount_disk()
 
     def poweroff(self, timeout: float = 60.0) -> None:
         """Shut down in order, and wait for the end of it."""

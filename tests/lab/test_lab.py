@@ -134,6 +134,15 @@ def test_a_power_cut_leaves_the_disk(lab_root: Root) -> None:
         assert other.exec("cat /etc/kept", check=False).returncode != 0
 
 
+def test_a_power_cut_loses_what_was_not_written_out(lab_root: Root) -> None:
+    with Machine(lab_root, disk="ext4") as machine:
+        machine.exec("echo one >/etc/synced; sync /etc/synced; echo two >/etc/not-synced")
+        machine.cut_power()
+        machine.boot()
+        assert machine.read("/etc/synced") == b"one\n"
+        assert machine.exec("cat /etc/not-synced", check=False).stdout == ""
+
+
 def test_a_killed_owner_takes_its_machine_along(lab_root: Root) -> None:
     program = (
         "import time; from tests.lab import recipe; from tests.lab.machine import Machine\n"

@@ -1,0 +1,62 @@
+"""apt's marks of what was installed as somebody's dependency, which a power cut in the middle of apt can empty.
+
+apt replaces their file without waiting for the disk (apt-mark(8), FILES). Without marks all that came with a package
+would seem to be wanted for itself, and would stay.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from remedy.change.apt import installed, mark_automatic
+from remedy.change.files import sync_folder, write_new
+from remedy.change.packages import base
+
+MARKS = Path("/var/lib/apt/extended_states")
+_NAME = "extended_states"
+
+
+@contextmanager
+def kept(backups: Path) -> Iterator[None]:
+    """Keep the marks until what apt wrote inside is on the disk. Raises OSError."""
+    copy, now = backups / _NAME, _bytes(MARKS)
+    if _whole(now) and not copy.exists():
+        new = backups / f".{_NAME}"
+        new.unlink(missing_ok=True)
+        write_new(new, now)
+        new.rename(copy)
+        sync_folder(backups)
+    yield
+    copy.unlink(missing_ok=True)
+
+
+def mend(backups: Path, touched: Iterable[str], requested: Iterable[str]) -> None:
+    """Where the marks are spoilt, put back what was kept, and mark what apt was bringing in beside the ``requested``.
+    Raises OSError and RemedyError."""
+    old = _bytes(backups / _NAME)
+    if _whole(_bytes(MARKS)) or not _whole(old):
+        return
+    new = MARKS.with_name(f".{_NAME}.remedy")
+    new.unlink(missing_ok=True)
+    write_new(new, old)
+    new.chmod(stat.S_IMODE(MARKS.stat().st_mode) if MARKS.exists() else 0o644)
+    os.rename(new, MARKS)
+    sync_folder(MARKS.parent)
+    wanted = {base(name.split("=")[0]) for name in requested}
+    mark_automatic([name for name in installed() if base(name) in {base(one) for one in touched} - wanted])
+
+
+def _whole(data: bytes) -> bool:
+    """Whether it is what apt writes: records of text, an empty line after each."""
+    return data.endswith(b"\n\n") and b"\0" not in data
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
