@@ -136,6 +136,9 @@ def search_path(path: str, move: Move) -> str:
 
 
 def _is_other_bin(entry: str, move: Move) -> bool:
+    if re.fullmatch(r"\$\{?CUDA_?(HOME|PATH|ROOT|DIR)\}?/bin", entry):
+        # Meant to be expanded, but systemd.exec(5), Environment=, takes it as it stands: it leads nowhere.
+        return True
     root = move.other_root(entry)
     return root is not None and entry[len(root) :].strip("/") in ("bin", "nvvm/bin")
 

@@ -59,7 +59,10 @@ def _present(inputs: Inputs, demand: Demand, with_compiler: bool) -> Choice:
     in_use = {inputs.view.realpath(one.toolkit) for one in inputs.resolutions if one.toolkit}
     fitting: list[Toolkit] = []
     rejected: dict[str, Rejected] = {}
-    hollow = dict.fromkeys(kit.real_root for kit in inputs.snapshot.toolkits if kit.nvcc is None)
+    # A root with a variable that systemd did not expand is no place that could hold one.
+    hollow = dict.fromkeys(
+        kit.real_root for kit in inputs.snapshot.toolkits if kit.nvcc is None and "$" not in kit.root
+    )
     for kit in (versioned(kit) for kit in inputs.snapshot.toolkits if kit.nvcc):
         why = objection_to(kit, demand, inputs.context, with_compiler)
         if why is None:

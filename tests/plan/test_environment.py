@@ -50,6 +50,11 @@ def changes(
         # All right already.
         ({"CUDA_HOME": "/usr/local/cuda-13.0", "PATH": f"/usr/local/cuda-13.0/bin:{BASE}"}, {}),
         ({"CUDA_HOME": "/usr/local/cuda-13.0/", "PATH": f"/root/venv/bin:/usr/local/cuda-13.0/bin:{BASE}"}, {}),
+        # A variable that systemd took as it stands.
+        (
+            {"CUDA_HOME": "$CUDA_ROOT", "PATH": "$CUDA_HOME/bin:${CUDA_ROOT}/bin:$HOME/bin:/bin"},
+            {"CUDA_HOME": "/usr/local/cuda-13.0", "PATH": "/usr/local/cuda-13.0/bin:$HOME/bin:/bin"},
+        ),
         # CUDA_PATH only where it is set.
         (
             {"CUDA_HOME": "/dev/null", "CUDA_PATH": "/usr/local/cuda-12.8", "PATH": "/usr/local/cuda-13.0/bin:/bin"},
