@@ -27,9 +27,17 @@ class Apt:
             return {}
         return {package.name: package for package in self._shown(names)}
 
+    def withheld(self, names: Sequence[str]) -> Mapping[str, str]:
+        """The versions that a repository has of these, and that apt's preferences keep out: apt_preferences(5)."""
+        if not names:
+            return {}
+        result = run(self.runner, ("apt-cache", "policy", "--", *names), timeout=_TIMEOUT)
+        return parse_withheld(result.text)
+
     def simulate(self, requested: Sequence[str]) -> Simulation:
         """What ``apt-get install`` of these (``name`` or ``name=version``) would change. Removals are an error."""
-        options = ("-s", "-o", "Debug::NoLocking=1", "--no-install-recommends", "--no-remove")
+        # With --yes apt refuses what the change, which can't ask either, would be refused: a hold, a downgrade.
+        options = ("-s", "--yes", "-o", "Debug::NoLocking=1", "--no-install-recommends", "--no-remove")
         result = run(self.runner, ("apt-get", *options, "install", *requested), timeout=_TIMEOUT)
         if result.why and result.returncode is None:
             return Simulation(errors=(result.why,))
@@ -95,15 +103,26 @@ def parse_simulation(text: str) -> tuple[tuple[PackageChange, ...], tuple[str, .
     return tuple(changes), tuple(removed)
 
 
+def parse_withheld(text: str) -> Mapping[str, str]:
+    """What ``apt-cache policy`` has no candidate of, though a version stands in its table."""
+    found = re.findall(r"^(\S+):\n(?:  .*\n)*?  Candidate: \(none\)\n  Version table:\n {5}(\S+) -?\d", text, re.M)
+    return {str(name): str(version) for name, version in found}
+
+
 def parse_errors(output: str, errors: str) -> tuple[str, ...]:
-    """Apt's reasons: the unmet dependencies, which it prints among its talk, before the errors themselves."""
-    return (*_unmet(output.splitlines()), *(line[2:].strip() for line in errors.splitlines() if line.startswith("E:")))
+    """Apt's reasons: holds and unmet dependencies, which it prints among its talk, before the errors themselves."""
+    lines = output.splitlines()
+    held = [name for line in _below("The following held packages will be changed", lines) for name in line.split()]
+    holds = [f"{name} is on hold (apt-mark unhold {name})" for name in held]
+    said = [line[2:].strip() for line in errors.splitlines() if line.startswith("E:")]
+    others = [line for line in said if not (held and line.startswith("Held packages were changed"))]
+    return (*holds, *_below("The following packages have unmet dependencies", lines), *others)
 
 
-def _unmet(lines: Iterable[str]) -> Iterable[str]:
+def _below(heading: str, lines: Iterable[str]) -> Iterable[str]:
     inside = False
     for line in lines:
-        if line.startswith("The following packages have unmet dependencies"):
+        if line.startswith(heading):
             inside = True
         elif inside and line.startswith(" "):
             yield " ".join(line.split())

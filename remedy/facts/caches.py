@@ -9,9 +9,10 @@ from remedy.facts.accounts import Account
 from remedy.facts.build_record import BuildRecord, parse_build_ninja
 from remedy.facts.cache_places import CachePlace, cache_places
 from remedy.facts.names import listing, text_of
+from remedy.facts.rights import barred, may_write
 from remedy.facts.sandbox import NO_SANDBOX, Sandbox
 from remedy.facts.types import CacheEntry, Interpreter, JitCache
-from remedy.view import Stat, View, is_directory
+from remedy.view import View, is_directory
 
 #: More modules than this in one cache are not read: the rest would not change a diagnosis.
 MAX_ENTRIES = 1000
@@ -79,21 +80,6 @@ def _becomes_own(view: View, sandbox: Sandbox, path: str, account: Account) -> b
     return found is None or found.uid != account.uid
 
 
-def may_write(found: Stat, account: Account) -> bool:
-    """Whether a user may make files in a folder, by owner, groups and mode: path_resolution(7)."""
-    return account.uid == 0 or _allowed(found, account, 0o3)
-
-
-def _allowed(found: Stat, account: Account, bits: int) -> bool:
-    if found.uid == account.uid:
-        shift = 6
-    elif found.gid in account.groups:
-        shift = 3
-    else:
-        shift = 0
-    return (found.mode >> shift) & bits == bits
-
-
 def _refused(view: View, folders: list[str], account: Account) -> str | None:
     """Why a user can't write in all of these folders; the nearest existing parent counts for a missing one."""
     for folder in folders:
@@ -104,17 +90,9 @@ def _refused(view: View, folders: list[str], account: Account) -> str | None:
             return f"{path} is no directory"
         if not may_write(found, account):
             return f"{path} is not writable by {account.name} (owner {found.uid}, mode {found.mode:04o})"
-        for parent in _parents(path):
-            above = view.stat(parent)
-            if above is not None and account.uid != 0 and not _allowed(above, account, 0o1):
-                return f"{parent} can't be entered by {account.name} (owner {above.uid}, mode {above.mode:04o})"
+        if why := barred(view, path, account):
+            return why
     return None
-
-
-def _parents(path: str) -> Iterator[str]:
-    while path != "/":
-        path = posixpath.dirname(path)
-        yield path
 
 
 def _unseen(view: View, path: str) -> str | None:

@@ -149,11 +149,18 @@ class Programs:
             return Done(Result(None, why=f"{argv[0]} can't be started: {error}"))
 
 
+_SHELL = ("/bin/sh", "-c", 'exec "$0" "$@"')
+
+
 def _drop_to(user: Account) -> list[str]:
-    """setpriv(1): every uid and gid set, no capability kept, none to be gained through setuid files."""
+    """setpriv(1): every uid and gid set, no capability kept, none to be gained through setuid files.
+
+    setpriv itself executes with the capabilities that it drops thereby, so that it finds what lies in a folder which is
+    closed to the user; what the shell executes after it is looked up with the user's rights.
+    """
     groups = ",".join(map(str, user.groups))
     ids = [f"--reuid={user.uid}", f"--regid={user.gid}", f"--groups={groups}"]
-    return ["/usr/bin/setpriv", *ids, "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--"]
+    return ["/usr/bin/setpriv", *ids, "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--", *_SHELL]
 
 
 def _spawn(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from remedy.facts.accounts import Account
 from remedy.facts.names import head_of, listing, range_of, text_of
+from remedy.facts.rights import allowed, barred
 from remedy.facts.run import Runner, Running
 from remedy.facts.types import Interpreter, Toolkit, Version
 from remedy.value import dataclass, replace
@@ -53,12 +54,13 @@ _TOOLS = b"Cuda compilation tools, release "
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A root that may be a toolkit; ``asked`` is its ``nvcc --version``, running."""
+    """A root that may be a toolkit; ``asked`` is its ``nvcc --version``, running; ``closed`` as in ``Toolkit``."""
 
     root: str
     real_root: str
     nvcc: str | None
     asked: Running | None
+    closed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,19 @@ def look_up(
         real = view.realpath(nvcc)
         if real not in asked:
             asked[real] = runner.start((nvcc, "--version"), timeout=_TIMEOUT, user=user)
-        found.append(Candidate(root, view.realpath(root), nvcc, asked[real]))
+        found.append(Candidate(root, view.realpath(root), nvcc, asked[real], _closed(view, nvcc, user)))
     return tuple(found)
+
+
+def _closed(view: View, nvcc: str, user: Account | None) -> str | None:
+    """Why a user may not run an nvcc that others may; the mode of each folder above it counts."""
+    real, found = view.realpath(nvcc), view.stat(nvcc)
+    if user is None or found is None:
+        return None
+    why = barred(view, real, user)
+    if why is None and not allowed(found, user, 0o1):
+        why = f"{real} may not be run by {user.name} (owner {found.uid}, mode {found.mode:04o})"
+    return why
 
 
 def finish(view: View, candidates: tuple[Candidate, ...]) -> tuple[Toolkit, ...]:
@@ -197,12 +210,14 @@ def _contents(view: View, candidate: Candidate) -> _Contents:
 
 
 def _toolkit(view: View, candidate: Candidate, versions: Mapping[str, Version | None], contents: _Contents) -> Toolkit:
-    version, why = None, _why_not(view, candidate)
+    version, why, closed = None, _why_not(view, candidate), None
     if candidate.nvcc is not None and candidate.asked is not None:
         version = versions[view.realpath(candidate.nvcc)]
         answer = candidate.asked.result()
         if not answer.ok:
             why = f"{candidate.nvcc} --version: {answer.why}"
+            # Where it did run, an ACL or a capability gives what the modes refuse.
+            closed = candidate.closed
     return Toolkit(
         root=candidate.root,
         nvcc=candidate.nvcc,
@@ -211,7 +226,8 @@ def _toolkit(view: View, candidate: Candidate, versions: Mapping[str, Version | 
         components=contents.components,
         origin=contents.origin,
         real_root=candidate.real_root,
-        why=why,
+        why=closed or why,
+        closed=closed is not None,
     )
 
 

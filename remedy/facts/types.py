@@ -49,7 +49,8 @@ class Toolkit:
     unversioned libcudart.so where ``-L<root>/lib64`` finds it), cudadevrt, cccl, curand, cublas, cusparse,
     cusolver, nvrtc, stub (lib64/stubs/libcuda.so), cuobjdump. ``origin`` is apt, runfile, debian, conda, wheel,
     hpc-sdk, remedy or unknown. ``architectures`` what nvcc can target, as nvcc spells it without ``compute_``
-    (``120f``), empty where it was not asked.
+    (``120f``), empty where it was not asked. ``closed``: the service's user may not run its nvcc; ``why`` has the
+    reason, as for all that can't be told of it.
     """
 
     root: str
@@ -61,6 +62,7 @@ class Toolkit:
     real_root: str
     architectures: frozenset[str] = frozenset()
     why: str | None = None
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

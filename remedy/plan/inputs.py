@@ -20,6 +20,10 @@ class AptQuery(Protocol):
         """The version that apt would install of each name; names that it can't install are left out."""
         ...
 
+    def withheld(self, names: Sequence[str]) -> Mapping[str, str]:
+        """The versions of these that a repository has and apt's preferences keep out."""
+        ...
+
     def simulate(self, requested: Sequence[str]) -> Simulation:
         """What ``apt-get install`` of these (``name`` or ``name=version``) would change."""
         ...

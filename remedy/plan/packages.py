@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import posixpath
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from remedy.facts.types import Host, Version
 from remedy.jit.versions import dotted
+from remedy.view import View
 
 # component -> package; "{}" is the release as 13-0. cicc, ptxas and crt are dependencies of the compiler's package.
 _PACKAGE: Final = {
@@ -36,7 +38,8 @@ _COMES_WITH: Final = {
 
 # NVIDIA's names for the distributions that it has a repository for.
 _DISTRIBUTIONS: Final = frozenset({"debian12", "debian13", "ubuntu2204", "ubuntu2404", "ubuntu2604"})
-_REPOSITORY: Final = "https://developer.download.nvidia.com/compute/cuda/repos"
+_HOST: Final = "developer.download.nvidia.com/compute/cuda"
+_REPOSITORY: Final = f"https://{_HOST}/repos"
 
 
 def toolkit_root(release: Version) -> str:
@@ -76,10 +79,29 @@ def _dashed(release: Version) -> str:
     return "-".join(map(str, release))
 
 
-def how_to_get(host: Host) -> str:
+def how_to_get(host: Host, view: View) -> str:
     """What an administrator does so that apt knows NVIDIA's packages."""
+    configured = next(_naming(view, _HOST), None)
+    if configured:
+        return f"apt-get update reads what NVIDIA's repository has now ({configured} names it)"
     slug = f"{host.os_id}{host.os_version.replace('.', '')}"
     if slug not in _DISTRIBUTIONS:
         return "add NVIDIA's repository for this distribution (its cuda-keyring package)"
     architecture = "sbsa" if host.architecture in ("aarch64", "arm64") else "x86_64"
     return f"add NVIDIA's with cuda-keyring: {_REPOSITORY}/{slug}/{architecture}/cuda-keyring_1.1-1_all.deb"
+
+
+def _naming(view: View, words: str) -> Iterator[str]:
+    """apt's lists of sources that name an address: sources.list(5)."""
+    folder = "/etc/apt/sources.list.d"
+    try:
+        listed = [posixpath.join(folder, name) for name in view.list(folder) if name.endswith((".list", ".sources"))]
+    except OSError:
+        listed = []
+    for path in ("/etc/apt/sources.list", *listed):
+        try:
+            lines = view.read(path).decode(errors="replace").splitlines()
+        except OSError:
+            continue
+        if any(words in line for line in lines if not line.lstrip().startswith("#")):
+            yield path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from remedy.facts.types import AptPackage, Toolkit, Version
@@ -24,6 +24,10 @@ RELEASES: Final[tuple[Version, ...]] = (
     *((12, minor) for minor in (0, 1, 2, 3, 4, 5, 6, 8, 9)),
     *((13, minor) for minor in range(6)),
 )
+
+
+_APT: Final = "apt: CUDA "
+_ABSENT: Final = "in no configured apt repository"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ def versioned(kit: Toolkit) -> Toolkit:
 
 def objection_to(kit: Toolkit, demand: Demand, context: Context, with_compiler: bool = True) -> str | None:
     """Why a toolkit that is here can't serve, in one clause; None where it can."""
-    if kit.version is None:
+    if kit.version is None or kit.closed:
         return kit.why or f"the version of {kit.nvcc} is not known"
     if kit.origin == "debian":
         return f"Debian's own CUDA {dotted(kit.version)} is spread over /usr: no CUDA_HOME fits it"
@@ -138,9 +142,17 @@ def _from_apt(inputs: Inputs, demand: Demand, with_compiler: bool) -> Choice:
         if choice.kit:
             return replace(choice, rejected=tuple(rejected))
         rejected.extend(choice.rejected)
-    if all("in no configured" in each.why for each in rejected):
-        rejected = rejected[:1]
-    return Choice(None, None, tuple(rejected))
+    return Choice(None, None, tuple(_without_repetition(rejected)))
+
+
+def _without_repetition(rejected: list[Rejected]) -> Iterator[Rejected]:
+    """Releases that apt does not know are named together; where there is nothing else, the best speaks for all."""
+    absent = [each for each in rejected if _ABSENT in each.why]
+    others = [each for each in rejected if each not in absent]
+    yield from others or absent[:1]
+    if others and absent:
+        releases = ", ".join(each.candidate.removeprefix(_APT) for each in absent)
+        yield Rejected(_APT + releases, f"they are {_ABSENT}")
 
 
 def _no_release(demand: Demand) -> str:
@@ -165,7 +177,7 @@ def _apt_release(
 ) -> Choice:
     """One release through apt: its missing packages, if apt has them all and its simulation agrees."""
     root = packages.toolkit_root(release)
-    candidate = f"apt: CUDA {dotted(release)}"
+    candidate = f"{_APT}{dotted(release)}"
     kit = inputs.snapshot.toolkit_at(root)
     why = _can_be_completed(inputs, kit, release, names)
     if why:
@@ -174,9 +186,7 @@ def _apt_release(
     absent = [name for name in names if name not in known and name not in implied]
     needed = [name for name in absent if packages.brought(release, (name,)) & demand.components]
     if needed:
-        verb = "is" if len(needed) == 1 else "are"
-        why = f"{', '.join(needed)} {verb} in no configured apt repository; {packages.how_to_get(inputs.snapshot.host)}"
-        return Choice(None, None, (Rejected(candidate, why),))
+        return Choice(None, None, (Rejected(candidate, _not_to_be_had(inputs, needed)),))
     requested = tuple(f"{name}={known[name].version}" for name in names if name in known)
     simulation = inputs.apt.simulate(requested)
     if simulation.errors:
@@ -187,8 +197,21 @@ def _apt_release(
     return Choice(planned, step, (), beyond_driver(release, demand))
 
 
+def _not_to_be_had(inputs: Inputs, names: list[str]) -> str:
+    """Why apt has no candidate of these: they are pinned out, or no repository that it has read holds them."""
+    verb = "is" if len(names) == 1 else "are"
+    withheld = inputs.apt.withheld(names)
+    if withheld:
+        first = next(iter(withheld))
+        return f"apt's preferences keep out {', '.join(withheld)} (apt-cache policy {first} shows the pin)"
+    advice = packages.how_to_get(inputs.snapshot.host, inputs.view)
+    return f"{', '.join(names)} {verb} {_ABSENT}; {advice}"
+
+
 def _can_be_completed(inputs: Inputs, kit: Toolkit | None, release: Version, names: tuple[str, ...]) -> str | None:
     """Why packages can't complete what stands at the release's root; None where they can, or nothing is there."""
+    if kit and kit.closed:
+        return kit.why
     present = [name for name in names if name in inputs.snapshot.installed]
     if present:
         return (
@@ -197,6 +220,8 @@ def _can_be_completed(inputs: Inputs, kit: Toolkit | None, release: Version, nam
         )
     if kit is None or not kit.components:
         return None
+    if not names:
+        return f"{kit.root} lacks nothing that packages could bring"
     if kit.version and kit.version[:2] != release:
         return f"{kit.root} holds CUDA {dotted(kit.version)}, which is not what its name says"
     if kit.headers_version and kit.headers_version[:2] != release:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from remedy.facts.apt import Apt, parse_errors, parse_packages, parse_simulation
+from remedy.facts.apt import Apt, parse_errors, parse_packages, parse_simulation, parse_withheld
 from remedy.facts.run import Done, Result, Running
 from remedy.facts.types import PackageChange
 
@@ -80,6 +80,45 @@ def test_reasons_name_the_dependency_first() -> None:
         "Depends: other (>= 2) but 1 is to be installed",
         "Unable to correct problems, you have held broken packages.",
     )
+
+
+HELD = """Reading package lists...
+The following held packages will be changed:
+  cuda-crt-13-0 cuda-nvcc-13-0
+0 upgraded, 0 newly installed, 0 to remove and 0 not upgraded.
+"""
+CHANGED = "E: Held packages were changed and -y was used without --allow-change-held-packages.\n"
+
+
+def test_a_hold_is_named() -> None:
+    assert parse_errors(HELD, CHANGED) == (
+        "cuda-crt-13-0 is on hold (apt-mark unhold cuda-crt-13-0)",
+        "cuda-nvcc-13-0 is on hold (apt-mark unhold cuda-nvcc-13-0)",
+    )
+    assert parse_errors("", CHANGED) == (CHANGED[3:].strip(),)
+
+
+POLICY = """cuda-nvcc-13-0:
+  Installed: (none)
+  Candidate: (none)
+  Version table:
+     13.0.88-1 -1
+        500 file:/srv/cuda-repo ./ Packages
+libcurand-dev-13-0:
+  Installed: (none)
+  Candidate: (none)
+  Version table:
+bash:
+  Installed: 5.2.15-2+b2
+  Candidate: 5.2.15-2+b2
+  Version table:
+ *** 5.2.15-2+b2 100
+        100 /var/lib/dpkg/status
+"""
+
+
+def test_what_the_preferences_keep_out() -> None:
+    assert parse_withheld(POLICY) == {"cuda-nvcc-13-0": "13.0.88-1"}
 
 
 class Recorded:

@@ -7,10 +7,9 @@ import pytest
 
 from remedy.facts.accounts import Account
 from remedy.facts.cache_places import cache_places
-from remedy.facts.caches import may_write, read_caches
+from remedy.facts.caches import read_caches
 from remedy.facts.files import Files
 from remedy.facts.types import Dist, Interpreter, JitCache
-from remedy.view import Stat
 from tests.facts.test_build_record import FLASHINFER, TORCH
 from tests.memory import MemoryView
 
@@ -93,24 +92,6 @@ def test_only_caches_that_exist_or_will_be_made_are_named() -> None:
     assert caches(MemoryView(), {}) == {}
     made = caches(MemoryView(), {}, ROOT, "triton")
     assert set(made) == {"/root/.triton/cache"} and not made["/root/.triton/cache"].exists
-
-
-@pytest.mark.parametrize(
-    ("mode", "uid", "gid", "account", "expected"),
-    [
-        (0o755, 0, 0, LLM, False),
-        (0o755, 1001, 1001, LLM, True),
-        (0o775, 0, 44, LLM, True),
-        (0o775, 0, 45, LLM, False),
-        (0o777, 0, 0, LLM, True),
-        # The owner's bits count for the owner, even where others have more.
-        (0o077, 1001, 0, LLM, False),
-        (0o772, 0, 0, LLM, False),
-        (0o000, 5, 5, ROOT, True),
-    ],
-)
-def test_who_may_write(mode: int, uid: int, gid: int, account: Account, expected: bool) -> None:
-    assert may_write(Stat("directory", mode, uid, gid, 0, 0), account) is expected
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")

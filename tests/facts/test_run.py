@@ -107,3 +107,14 @@ def test_another_user_has_no_rights_of_ours() -> None:
     script = "id -u; id -g; id -G; grep CapEff /proc/self/status; grep NoNewPrivs /proc/self/status"
     words = run(Programs(), ("sh", "-c", script), timeout=5, user=NOBODY).text.split()
     assert words == ["65534", "65534", "65534", "CapEff:", "0000000000000000", "NoNewPrivs:", "1"]
+
+
+@ROOT_ONLY
+def test_a_folder_that_is_closed_to_a_user_is_closed_to_its_programs(tmp_path: Path) -> None:
+    """pytest's own folder is root's alone."""
+    program = tmp_path / "nvcc"
+    program.write_text("#!/bin/sh\nid -u\n")
+    program.chmod(0o755)
+    tmp_path.chmod(0o700)
+    result = run(Programs(), (str(program),), timeout=5, user=NOBODY)
+    assert result.returncode == 126 and "Permission denied" in (result.why or "")

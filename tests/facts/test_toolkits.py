@@ -8,6 +8,7 @@ from remedy.facts.snapshot_file import dump, load
 from remedy.facts.toolkits import finish, look_up, parse_cuda_version, parse_release, with_architectures
 from remedy.facts.types import Interpreter, Toolkit
 from tests.facts.answers import Answers
+from tests.facts.test_rights import LLM, Closed
 from tests.memory import MemoryView
 
 NVCC_128 = b"""\
@@ -199,3 +200,20 @@ def test_architectures_are_asked_of_nvcc() -> None:
     asked = with_architectures(runner, (kit, hollow), None)
     assert asked[0].architectures == {"75", "120"} and asked[1] == hollow
     assert with_architectures(NoRunner("-"), (kit,), None) == (kit,)
+
+
+@pytest.mark.parametrize(
+    ("answer", "closed"),
+    [(Result(126, b"", b"", "Permission denied"), True), (Result(0, NVCC_128), False)],
+    ids=["modes", "acl"],
+)
+def test_an_nvcc_that_the_service_s_user_may_not_run(answer: Result, closed: bool) -> None:
+    """What it does when it is run as that user counts more than the modes on the way to it."""
+    view = Closed(
+        {"/opt/cuda/bin/nvcc": b"\x7fELF..\0Cuda compilation tools, release 12.8, V12.8.93\0"},
+        programs=("/opt/cuda/bin/nvcc",),
+    )
+    runner = Answers({("/opt/cuda/bin/nvcc", "--version"): answer})
+    (kit,) = finish(view, look_up(view, runner, {"CUDA_HOME": "/opt/cuda"}, None, LLM))
+    assert (kit.version, kit.closed) == ((12, 8), closed)
+    assert (kit.why == "/opt/cuda can't be entered by llm (owner 0, mode 0700)") is closed

@@ -45,15 +45,20 @@ DEPENDS = {
 
 @dataclass(frozen=True)
 class AptTable:
-    """An apt whose repository is a table: names to versions; ``broken`` names can't be installed, and why."""
+    """An apt whose repository is a table: names to versions; ``broken`` names can't be installed, and why; ``pinned``
+    are kept out by preferences."""
 
     packages: Mapping[str, str] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
+    pinned: Mapping[str, str] = field(default_factory=dict)
 
     def available(self, names: Sequence[str]) -> Mapping[str, AptPackage]:
         return {
             name: AptPackage(name, self.packages[name], "amd64", 1000, 4096) for name in names if name in self.packages
         }
+
+    def withheld(self, names: Sequence[str]) -> Mapping[str, str]:
+        return {name: self.pinned[name] for name in names if name in self.pinned}
 
     def simulate(self, requested: Sequence[str]) -> Simulation:
         names = [name.partition("=")[0] for name in requested]

@@ -6,6 +6,7 @@ import pytest
 
 from remedy.facts.types import Host
 from remedy.plan import packages, wheels
+from tests.memory import MemoryView
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,20 @@ def test_what_comes_as_a_dependency() -> None:
     ],
 )
 def test_how_to_get_the_repository(host: Host, part: str) -> None:
-    assert part in packages.how_to_get(host)
+    assert part in packages.how_to_get(host, MemoryView({"/etc/apt/sources.list": "deb http://deb.debian.org x main"}))
+
+
+@pytest.mark.parametrize(
+    ("line", "configured"),
+    [
+        ("deb [signed-by=/x.gpg] https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /", True),
+        ("# deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /", False),
+    ],
+)
+def test_a_repository_that_is_configured_has_to_be_read(line: str, configured: bool) -> None:
+    path = "/etc/apt/sources.list.d/cuda.list"
+    said = packages.how_to_get(Host("debian", "12"), MemoryView({path: line, "/etc/apt/sources.list.d/x.save": line}))
+    assert (said == f"apt-get update reads what NVIDIA's repository has now ({path} names it)") is configured
 
 
 def test_pins_of_one_release() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from remedy.facts.types import Host, Snapshot, Toolkit, Version
@@ -74,6 +76,24 @@ def test_packages_of_the_best_release(apt: AptTable, torch_cuda: str, version: V
     assert choice.kit and choice.kit.version == version
     assert choice.step.toolkit_root == f"/usr/local/cuda-{version[0]}.{version[1]}"
     assert named in choice.step.requested
+
+
+def test_what_is_pinned_out_is_not_called_absent() -> None:
+    apt = AptTable(pinned={"cuda-nvcc-13-0": "13.0.88-1"})
+    why = {one.candidate: one.why for one in chosen(machine(OLD), apt).rejected}
+    assert why["apt: CUDA 13.0"] == (
+        "apt's preferences keep out cuda-nvcc-13-0 (apt-cache policy cuda-nvcc-13-0 shows the pin)"
+    )
+
+
+@pytest.mark.parametrize("components", [WHOLE, WHOLE - {"curand"}], ids=["whole", "incomplete"])
+def test_a_toolkit_that_the_service_s_user_may_not_run(components: frozenset[str]) -> None:
+    closed = "/usr/local/cuda-13.0 can't be entered by llm (owner 0, mode 0700)"
+    here = replace(kit("/usr/local/cuda-13.0", (13, 0), components=components), closed=True, why=closed)
+    choice = chosen(machine(OLD, here), nvidia("13-0", "13-2"))
+    why = {one.candidate: one.why for one in choice.rejected}
+    assert choice.kit and choice.kit.root == "/usr/local/cuda-13.2"
+    assert why["/usr/local/cuda-13.0"] == why["apt: CUDA 13.0"] == closed
 
 
 def test_a_dependency_that_is_no_package_of_its_own_is_not_asked_for() -> None:
@@ -237,3 +257,13 @@ def test_other_architectures_have_no_wheels() -> None:
     )
     choice = chosen(other)
     assert choice.kit is None and "none for riscv64" in choice.rejected[-1].why
+
+
+def test_releases_that_apt_does_not_know_are_named_together() -> None:
+    apt = AptTable({"cuda-nvcc-13-0": "1", "cuda-cudart-dev-13-0": "1", "libcurand-dev-13-0": "1"})
+    held = replace(apt, broken={"cuda-nvcc-13-0": "cuda-nvcc-13-0 is on hold (apt-mark unhold cuda-nvcc-13-0)"})
+    rejected = [one for one in chosen(machine(OLD), held).rejected if one.candidate.startswith("apt")]
+    assert [(one.candidate, one.why) for one in rejected] == [
+        ("apt: CUDA 13.0", "apt refuses: cuda-nvcc-13-0 is on hold (apt-mark unhold cuda-nvcc-13-0)"),
+        ("apt: CUDA 13.1, 13.2, 13.3, 13.4, 13.5", "they are in no configured apt repository"),
+    ]
