@@ -6,7 +6,16 @@ import re
 
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit
-from remedy.causes.shared import EMPTY_ARCHS, NINJA_127, NVCC_MISSING, NVCC_RELEASE, NVCC_RUN, SHELL_NOT_FOUND
+from remedy.causes.shared import (
+    EMPTY_ARCHS,
+    NINJA_127,
+    NVCC_MISSING,
+    NVCC_RELEASE,
+    NVCC_RUN,
+    SHELL_NOT_FOUND,
+    UNDEFINED_VALUE,
+    UNSUPPORTED_ARCH,
+)
 from remedy.facts.types import Version
 from remedy.hints import Final, Literal
 from remedy.jit import tables
@@ -75,6 +84,19 @@ def target(hit: Hit, case: Case) -> Reading:
     if sm and sm[0] != cc[0]:
         return "list"
     return "old"
+
+
+def refused(case: Case) -> tuple[Hit, ...]:
+    """The targets that a compiler refused. An assembler that refuses one older than every GPU in use is no old one:
+    it was nvcc's, and asked by a build file that is older than it."""
+    assembler = (hit for hit in case.hits(UNDEFINED_VALUE) if dropped_long_ago(hit))
+    return case.hits(*UNSUPPORTED_ARCH) + tuple(assembler)
+
+
+def dropped_long_ago(hit: Hit) -> bool:
+    """Whether the line names a target that every toolkit of CUDA 12 dropped."""
+    parsed = tables.parsed(hit.groups.get("arch", ""))
+    return parsed is not None and parsed[0] < (5, 0)
 
 
 def lists_read(case: Case) -> tuple[str, ...]:

@@ -54,6 +54,7 @@ _NOT_FOUND: Final = (
     *any_of("annot find cuda path", "annot find CUDA path", pattern="annot find (?:cuda|CUDA) path"),
     Signature("CUDA is not found.", r"RuntimeError: CUDA is not found\.$", library="cupy"),
     Signature("MissingCUDAException", library="deepspeed"),
+    Signature("unable to compile CUDA op(s)", library="deepspeed"),
     Signature("CUDA_TOOLKIT_ROOT_DIR not found"),
     Signature("ould not find compiler set in environment variable CUDACXX"),
     Signature("No CUDA toolset found"),

@@ -52,6 +52,7 @@ _TOO_OLD: Final = (
     ),
     Signature("orward compatibility was attempted on non supported HW"),
     Signature("Error 804: "),
+    Signature("CUDA initialization failure with error", r"failure with error:? 35\b", library="tensorrt"),
     # CUDA runtime API, cudaErrorCallRequiresNewerDriver
     Signature("not supported in the installed CUDA driver"),
     Signature("cudaErrorCallRequiresNewerDriver"),
@@ -108,6 +109,7 @@ _LIBCUDA: Final = (
         r"(?:[Cc]ould not|[Uu]nable to|[Ff]ailed to|[Cc]annot) (?:load|find|open|locate|dlopen) .{0,30}libcuda\.so",
     ),
     Signature("Found no NVIDIA driver on your system"),
+    Signature("failed call to cuInit: UNKNOWN ERROR (303)"),
     Signature(
         "CUDA driver",
         r"libcuda.*not found|[Cc]ould not find (?:the )?CUDA driver"
@@ -132,6 +134,10 @@ _GONE: Final = (
     Signature("fallen off the bus"),
     Signature("Xid", r"Xid \([^)]*\): (?P<xid>79|48|62|74|95|119|120|140|154)\b"),
     Signature("No devices were found"),
+    Signature("no CUDA devices found"),
+    Signature("No visible GPU devices"),
+    Signature("no supported devices found for platform CUDA"),
+    Signature("CUDA initialization failure with error", r"failure with error:? 100\b", library="tensorrt"),
     Signature("ommunicate with the NVIDIA driver"),
     Signature("cudaSetDevice err: 999"),
     Signature("Failed to infer device type"),

@@ -21,6 +21,7 @@ _CUDA_LIBRARY: Final = (
 _LOAD: Final = (
     Signature("ould not load library", r"[Cc]ould not load library (?P<lib>" + _CUDA_LIBRARY + r"[\w.]*)"),
     Signature("nable to load any of", r"Unable to load any of \{(?P<lib>lib[\w.]+)"),
+    Signature("nable to load cu", r"Unable to load (?P<lib>cu[A-Za-z]+)\. Is it installed", library="jax"),
     Signature("Failed to load dynamic shared library", r"shared library \S+ (?P<lib>lib\S*)", library="tvm-ffi"),
     Signature(
         "dlopen", r"Error in dlopen(?: for library)?:? (?P<lib>" + _CUDA_LIBRARY + r"\.so(?:\.\d+)*)", library="torch"
@@ -114,6 +115,20 @@ _VERSIONS: Final = (
     Signature("_OpNamespace", r"'_OpNamespace' '\w+' object has no attribute"),
     Signature("incompatible with this", r"(?:torch|flash[-_]attn|xformers|sgl|flashinfer)\S* .{0,80}incompatible with"),
 )
+# XLA, TensorFlow, JAX and torch compare the cuDNN or CUDA that they find with the one they were built against.
+_BUILT_AGAINST: Final = (
+    Signature("but source was compiled with", r"Loaded runtime CuDNN library: (?P<have>[\d.]+)"),
+    Signature("version incompatibility", r"cuDNN version incompatibility|PyTorch was compiled +against"),
+    Signature("JAX was built against", library="jax"),
+    Signature("kSERIALIZATION_VERSION failed", library="tensorrt"),
+    Signature("is not compatible with this version of TensorRT", library="tensorrt"),
+)
+# An import that goes on without: the binary for this CUDA is not in the wheel.
+_NO_BINARY: Final = (
+    Signature("Required library version not found", r"Required library version not found: (?P<lib>lib\w+\.so)"),
+    Signature("bitsandbytes CUDA binary", r"[Nn]ot find the bitsandbytes CUDA binary"),
+    Signature("CUDA binary not found", r"Configured (?:CUDA|ROCm/CUDA|\w+) binary not found"),
+)
 _TORCH_BUILD: Final = Signature("+cu", r"torch[ =]=?\s*(?P<torch>\d\S*?)\+cu(?P<cu>\d{2,3})\b", weak=True)
 
 
@@ -135,7 +150,7 @@ def _mismatch(case: Case) -> Claim | None:
     # A module of a JIT cache was built here: its wrong symbols are another cause's.
     hits = tuple(
         hit
-        for hit in case.hits(*_VERSIONS) + wheels
+        for hit in case.hits(*_VERSIONS, *_BUILT_AGAINST) + wheels
         if not (rules.in_jit_cache(hit.line.text) or _was_to_be_built(case, hit))
     )
     if hits:
@@ -147,6 +162,8 @@ def _mismatch(case: Case) -> Claim | None:
     )
     if other:
         return claim_from(other)
+    if case.has(*_NO_BINARY):
+        return claim_from(case.hits(*_NO_BINARY), certainty="likely", weight=Weight.NOTED)
     builds = case.hits(_TORCH_BUILD)
     if len({hit.groups["cu"] for hit in builds}) > 1:
         return claim_from(builds, certainty="possible", weight=Weight.NOTED)
@@ -300,7 +317,7 @@ CAUSES: Final = (
         advice="Install the versions that belong together: `{python} -m pip check`, then the server's own pinned "
         "requirements.||Install the versions that belong together: `pip check`, then the server's own pins.",
         judge=_mismatch,
-        signatures=(*_VERSIONS, UNDEFINED_SYMBOL, _TORCH_BUILD, *BUILD_FAILED),
+        signatures=(*_VERSIONS, *_BUILT_AGAINST, *_NO_BINARY, UNDEFINED_SYMBOL, _TORCH_BUILD, *BUILD_FAILED),
         page=Page(
             meaning="A compiled extension is made for one torch, sometimes for one exact release of its sister "
             "package. Beside another it doesn't load.",

@@ -9,6 +9,7 @@ from remedy.causes.shared import (
     BUILD_FAILED,
     INSUFFICIENT_DRIVER,
     JIT_AT_WORK,
+    UNDEFINED_VALUE,
     UNSUPPORTED_ARCH,
     UNSUPPORTED_PTX,
     UNSUPPORTED_PTX_CODE,
@@ -21,7 +22,7 @@ from remedy.hints import Final
 def _too_new(case: Case) -> Claim | None:
     dropped = rules.nvcc_dropped_gpu(case.facts)
     facts = (case.fact(dropped, "nvcc"),) if dropped else ()
-    hits = tuple(hit for hit in case.hits(*UNSUPPORTED_ARCH) if reading.target(hit, case) == "new")
+    hits = tuple(hit for hit in reading.refused(case) if reading.target(hit, case) == "new")
     if hits:
         return claim_from(hits, facts)
     if facts and case.has(*BUILD_FAILED):
@@ -121,6 +122,7 @@ CAUSES: Final = (
         judge=_too_new,
         signatures=(
             *UNSUPPORTED_ARCH,
+            UNDEFINED_VALUE,
             *BUILD_FAILED,
             UNSUPPORTED_PTX,
             *UNSUPPORTED_PTX_CODE,

@@ -17,6 +17,7 @@ _GPU_MEMORY: Final = (
         "out of memory",
         r"\b(?:CUDA|cuda(?:Error|Malloc|Memcpy|Host)\w*|cuMem\w+|GPU|VRAM|cuBLAS)\b.{0,80}out of memory",
     ),
+    Signature("RESOURCE_EXHAUSTED", r"RESOURCE_EXHAUSTED: .{0,20}[Oo]ut of memory", library="jax"),
     Signature("cudaErrorMemoryAllocation"),
     Signature("CUDA_ERROR_OUT_OF_MEMORY"),
     Signature("cudaMalloc failed: out of memory"),

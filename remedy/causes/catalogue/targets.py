@@ -51,7 +51,7 @@ def _listed(case: Case, names: tuple[str, ...] = rules.ARCH_LISTS) -> tuple[Evid
 
 def _arch_list(case: Case) -> Claim | None:
     listed = _listed(case)
-    refused = tuple(hit for hit in case.hits(*UNSUPPORTED_ARCH) if reading.target(hit, case) == "list")
+    refused = tuple(hit for hit in reading.refused(case) if reading.target(hit, case) == "list")
     said = refused + case.hits(_UNKNOWN_ARCH, _SET_LIST) + _without_suffix(case)
     if said:
         return claim_from(said, listed)
@@ -128,7 +128,11 @@ _PTXAS_KNOWN: Final = Signature("sm_", r"'sm_\w+' is not a recognized processor"
 
 
 def _ptxas(case: Case) -> Claim | None:
-    named = tuple(hit for hit in case.hits(UNDEFINED_VALUE) if hit.groups["option"] in ("gpu-name", "gpu-architecture"))
+    named = tuple(
+        hit
+        for hit in case.hits(UNDEFINED_VALUE)
+        if hit.groups["option"] in ("gpu-name", "gpu-architecture") and not reading.dropped_long_ago(hit)
+    )
     hits = named + case.hits(_PTXAS_NEEDS, *_PTXAS_VERSION)
     if not nvcc_isa(case):
         hits += case.hits(_ISA)
@@ -192,6 +196,7 @@ CAUSES: Final = (
         judge=_arch_list,
         signatures=(
             *UNSUPPORTED_ARCH,
+            UNDEFINED_VALUE,
             _UNKNOWN_ARCH,
             _SET_LIST,
             _NOT_ON_TARGET,
