@@ -124,7 +124,7 @@ def real(path: object) -> str | None:
 def test_the_root_and_compiler_are_the_librarys(machine: Machine, site: str, env: dict[str, str], release: str) -> None:
     filled = machine.filled(env)
     cases: list[dict[str, object]] = [
-        {"cupy": str(store.part("cupy-cuda12x", version) / "cupy/_environment.py")} for version in CUPY
+        {"cupy": str(store.part("cupy-cuda12x", version, CUPY_FILE) / CUPY_FILE)} for version in CUPY
     ]
     cases += [{"numba": str(store.source("numba-cuda", version) / NUMBA_FILE)} for version in NUMBA]
     folder = store.source("cuda-pathfinder", release)
@@ -139,6 +139,7 @@ def test_the_root_and_compiler_are_the_librarys(machine: Machine, site: str, env
         _same_toolkit(numba_cuda.root(version, where), answer, f"numba-cuda {version}")
 
 
+CUPY_FILE = "cupy/_environment.py"
 NUMBA_FILE = "numba_cuda/numba/cuda/cuda_paths.py"
 
 

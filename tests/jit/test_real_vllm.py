@@ -15,6 +15,7 @@ pytestmark = pytest.mark.machine
 
 FILE = "vllm/utils/flashinfer.py"
 FUNCTIONS = ["_DEFAULT_CUDA_HOME", "_flashinfer_nvcc_path", "has_flashinfer_cubin", "has_flashinfer"]
+PARTS = ("vllm/envs.py", FILE)
 ENVS = {"modules": {"envs": "vllm/envs.py"}}
 VERSIONS = ("0.11.0", "0.11.1", "0.31.0", "0.32.0", "0.33.0")
 
@@ -43,7 +44,9 @@ def test_flashinfer_is_left_out_where_the_model_says_so(roots: Roots, version: s
     path = [str(store.source("flashinfer-python", "0.6.12")), *([str(roots.base / "cubin")] if cubin else [])]
     asked = environments(roots)
     more: dict[str, object] = {"file": FILE, "functions": FUNCTIONS, "path": path, **ENVS}
-    answers = store.ask("probe_functions.py", store.part("vllm", version), [{"env": env, **more} for env in asked])
+    answers = store.ask(
+        "probe_functions.py", store.part("vllm", version, *PARTS), [{"env": env, **more} for env in asked]
+    )
     machine = partial(toolchains.context, roots, server="vllm", vllm=version)
     machine = partial(machine, flashinfer_cubin="0.6.12") if cubin else machine
     for env, answer in zip(asked, answers, strict=True):
@@ -62,6 +65,8 @@ CACHES: tuple[dict[str, str], ...] = (
 def test_the_cache_is_where_the_model_says(roots: Roots, version: str) -> None:
     asked = [roots.filled(env) for env in CACHES]
     more: dict[str, object] = {"file": FILE, "functions": [], "expression": "envs.VLLM_CACHE_ROOT", **ENVS}
-    answers = store.ask("probe_functions.py", store.part("vllm", version), [{"env": env, **more} for env in asked])
+    answers = store.ask(
+        "probe_functions.py", store.part("vllm", version, *PARTS), [{"env": env, **more} for env in asked]
+    )
     places = [vllm.cache(toolchains.context(roots, env, server="vllm", vllm=version)) for env in asked]
     assert places == [answer["value"] for answer in answers]

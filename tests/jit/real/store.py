@@ -18,8 +18,6 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-# What is wanted of wheels that are too large to fetch whole.
-PARTS = {"cupy-cuda12x": ("cupy/_environment.py",), "vllm": ("vllm/envs.py", "vllm/utils/flashinfer.py")}
 ROOT = Path(os.environ.get("REMEDY_REAL_DIR") or Path.home() / ".cache/remedy-real")
 
 
@@ -85,15 +83,15 @@ def source(distribution: str, version: str) -> Path:
     return folder
 
 
-def part(distribution: str, version: str) -> Path:
-    """The few files of one release that PARTS names, read out of its wheel where it lies."""
-    folder = ROOT / "part" / f"{distribution}-{version}"
-    with _locked(f"part-{distribution}-{version}"):
+def part(distribution: str, version: str, *patterns: str) -> Path:
+    """The files of one release that match, read out of its wheel where it lies: for wheels of hundreds of megabytes."""
+    tag = hashlib.sha256(" ".join(patterns).encode()).hexdigest()[:8]
+    folder = ROOT / "part" / f"{distribution}-{version}-{tag}"
+    with _locked(f"part-{folder.name}"):
         if not folder.exists():
             unpacked = folder.with_suffix(".part")
             shutil.rmtree(unpacked, ignore_errors=True)
-            names = PARTS[distribution]
-            command = [str(python()), str(HERE / "part.py"), distribution, version, str(unpacked), *names]
+            command = [str(python()), str(HERE / "part.py"), distribution, version, str(unpacked), *patterns]
             _fetch(command, f"reading {distribution} {version}")
             unpacked.rename(folder)
     return folder
