@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 from remedy.change.twin import Probed, Twin
 from remedy.change.types import Event
@@ -26,7 +26,7 @@ def prewarmer(seen: Look, plan: Plan, service: Service, launch: Launch) -> Prewa
     It says why not only where the restart would meet the same: a compiler refused a module that the failing log
     names. What can't be built from outside, or is stopped by a limit, is told and left to the service.
     """
-    builds = _builds(seen, plan, launch)
+    builds = keyed(_builds(seen, plan, launch))
     if not builds or launch.interpreter is None:
         return None
     needed = frozenset(ahead.named(line.text for line in seen.snapshot.journal))
@@ -35,9 +35,9 @@ def prewarmer(seen: Look, plan: Plan, service: Service, launch: Launch) -> Prewa
         launch.interpreter,
         launch.variables(),
         expander(seen, service),
-        probes={build.name: probe_source(build.probe) or "" for build in builds},
+        probes={key: probe_source(build.probe) or "" for key, build in builds.items()},
         timeout=_TIMEOUT,
-        arguments={build.name: build.arguments for build in builds},
+        arguments={key: build.arguments for key, build in builds.items()},
         real=True,
         jobs=jobs(),
     )
@@ -45,14 +45,15 @@ def prewarmer(seen: Look, plan: Plan, service: Service, launch: Launch) -> Prewa
     def prewarm(tell: Callable[[Event], None]) -> str | None:
         from remedy.change.twin import prove
 
-        def count(name: str, done: int, total: int) -> None:
-            tell(Event("prewarm", f"{name}: kernels {done}/{total}", fraction=done / total))
+        def count(key: str, done: int, total: int) -> None:
+            tell(Event("prewarm", f"{builds[key].name}: kernels {done}/{total}", fraction=done / total))
 
-        proof = prove(twin, lambda result: tell(Event("prewarm", _told(result))), count)
+        proof = prove(twin, lambda result: tell(Event("prewarm", _told(builds, result))), count)
         if proof.why:
             tell(Event("prewarm", f"no kernels are built ahead: {proof.why}"))
-        refused = next((one for one in proof.results if one.library in needed and refusal(one)), None)
-        return f"{refused.library}: {telling_line(refused.error)}" if refused else None
+        stopped = (one for one in proof.results if refusal(one))
+        refused = next((one for one in stopped if _is_needed(builds.get(one.library), needed)), None)
+        return f"{_name(builds, refused)}: {telling_line(refused.error)}" if refused else None
 
     return prewarm
 
@@ -67,10 +68,26 @@ def _builds(seen: Look, plan: Plan, launch: Launch) -> tuple[ahead.Build, ...]:
     return tuple(ahead.builds(plan.steps, planned, seen.snapshot))
 
 
-def _told(result: Probed) -> str:
+def keyed(builds: Iterable[ahead.Build]) -> Mapping[str, ahead.Build]:
+    """Each by a name of its own, that can be a file's: two libraries may have modules of one name."""
+    return {f"{build.library}.{build.name}": build for build in builds}
+
+
+def _is_needed(build: ahead.Build | None, needed: frozenset[str]) -> bool:
+    """Whether a failing log names the module; only FlashInfer's do so."""
+    return build is not None and build.library == ahead.LIBRARY and build.name in needed
+
+
+def _name(builds: Mapping[str, ahead.Build], result: Probed) -> str:
+    """The module of a result; what the twin itself says has none."""
+    return builds[result.library].name if result.library in builds else result.library
+
+
+def _told(builds: Mapping[str, ahead.Build], result: Probed) -> str:
+    name = _name(builds, result)
     if result.ok:
-        return f"{result.library}: built in {result.seconds:.1f} s"
-    return f"{result.library}: not built ahead, but at the start: {telling_line(result.error)}"
+        return f"{name}: built in {result.seconds:.1f} s"
+    return f"{name}: not built ahead, but at the start: {telling_line(result.error)}"
 
 
 def refusal(result: Probed) -> bool:

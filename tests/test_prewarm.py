@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from remedy.change.twin import Probed
-from remedy.prewarm import jobs, refusal
+from remedy.plan.ahead import Build
+from remedy.prewarm import jobs, keyed, refusal
 
 HEADER = "page.cu:3:10: fatal error: curand_kernel.h: No such file or directory"
 
@@ -33,3 +34,11 @@ def test_what_the_restart_would_meet_as_well(result: Probed, refused: bool) -> N
 
 def test_at_least_one_compiler_runs() -> None:
     assert jobs() >= 1
+
+
+def test_two_libraries_may_have_modules_of_one_name() -> None:
+    ours = Build("flashinfer", "page", "flashinfer_module", {"path": "/a/page"})
+    theirs = Build("torch", "page", "recorded_module", {"path": "/b/page"})
+    both = keyed((ours, theirs))
+    assert list(both.values()) == [ours, theirs]
+    assert not any("/" in key for key in both)

@@ -43,8 +43,9 @@ def folder(resolutions: Iterable[Resolution]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One module to build: ``probe`` is the file that knows how, ``arguments`` what it is called with."""
+    """One module of a library to build: ``probe`` is the file that knows how, ``arguments`` what it is called with."""
 
+    library: str
     name: str
     probe: str
     arguments: Mapping[str, str]
@@ -60,11 +61,10 @@ def builds(steps: Iterable[Step], planned: Iterable[Resolution], snapshot: Snaps
             continue
         above, name = posixpath.split(step.path)
         if step.library == LIBRARY and above == found.cache:
-            yield Build(name, "flashinfer_module", {"name": name, "path": step.path})
+            yield Build(LIBRARY, name, "flashinfer_module", {"name": name, "path": step.path})
         elif step.library in REBUILT and found.toolkit and (entry := here.get(step.path)) and entry.cuda_home:
-            yield Build(
-                name, "recorded_module", {"path": step.path, "old": entry.cuda_home, "new": found.toolkit.rstrip("/")}
-            )
+            roots = {"path": step.path, "old": entry.cuda_home, "new": found.toolkit.rstrip("/")}
+            yield Build(step.library, name, "recorded_module", roots)
 
 
 def modules(inputs: Inputs, draft: Draft, outlook: Outlook) -> Iterator[MoveCache]:
