@@ -209,8 +209,8 @@ def last_start(service: Service, started: Launch, machine: Machine) -> float | N
     from remedy.facts.starts import last_good_start
     from remedy.gate.expect import expectation
 
-    ready = expectation(service, started).ready
-    return last_good_start(machine.runner, service.name, ready, user=service.user_manager)
+    wanted = expectation(service, started)
+    return last_good_start(machine.runner, service.name, wanted.ready, settle=wanted.settle, user=service.user_manager)
 
 
 def after_failure(unit: str, log: tuple[LogLine, ...], *, user: bool = False) -> Diagnosis:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from time import monotonic
 
 from remedy.facts.journal import parse_export
 from remedy.facts.run import Runner, run
 from remedy.facts.types import LogLine
 
-#: sd-messages.h: SD_MESSAGE_UNIT_STARTING, SD_MESSAGE_UNIT_STARTED. Both are indexed, so that months of a service's own
-#: lines need not be read to find its starts.
+#: sd-messages.h: SD_MESSAGE_UNIT_STARTING, SD_MESSAGE_UNIT_STARTED, SD_MESSAGE_UNIT_FAILURE_RESULT. They are indexed,
+#: so that months of a service's own lines need not be read to find its starts.
 _STARTING = "7d4958e842da4a758f6c1cdc7b36dcc5"
 _STARTED = "39f53479d3a045ac8e11786248231fbf"
-_STARTS = 12
+_FAILED = "d9b373ed55a64feb8242e02dbe79a49c"
+_SAYS_FAILED = ": Failed with result '"
+_LINES = 18
 _TRIES = 3
 #: Seconds that all questions together may take.
 _PATIENCE = 3.0
@@ -22,30 +24,35 @@ _WINDOWS = (1800, 3 * 3600)
 _MICROSECONDS = 1_000_000
 
 
-def last_good_start(runner: Runner, unit: str, ready: Sequence[str], *, user: bool = False) -> float | None:
+def last_good_start(
+    runner: Runner, unit: str, ready: Sequence[str], *, settle: float, user: bool = False
+) -> float | None:
     """Seconds from the start job to the first ready line; None where no such start is found in good time.
 
-    ``ready`` are regular expressions (``Expectation.ready``). Where the manager itself waited for the service
-    (Type=notify), its own two lines count.
+    ``ready`` are regular expressions and ``settle`` the seconds after the ready line in which a failure makes the start
+    a bad one (``Expectation``'s). Where the manager itself waited for the service (Type=notify), its own two lines
+    count.
     """
     deadline = monotonic() + _PATIENCE
     field = "USER_UNIT" if user else "UNIT"
     scope = ("--user",) if user else ()
-    match = (f"{field}={unit}", f"MESSAGE_ID={_STARTING}", f"MESSAGE_ID={_STARTED}")
-    asked = run(runner, (*_journalctl(*scope), f"--lines={_STARTS}", *match), timeout=_PATIENCE)
-    starts = list(_starts(parse_export(asked.stdout)))
+    match = (f"{field}={unit}", *(f"MESSAGE_ID={message}" for message in (_FAILED, _STARTING, _STARTED)))
+    asked = run(runner, (*_journalctl(*scope), f"--lines={_LINES}", *match), timeout=_PATIENCE)
+    lines = parse_export(asked.stdout)
+    failed = {line.invocation: line.realtime for line in lines if _SAYS_FAILED in line.text}
+    starts = list(_starts(line for line in lines if _SAYS_FAILED not in line.text))
     for begin, end, invocation in starts[:_TRIES]:
         if monotonic() > deadline:
             break
         seen = _first_ready(runner, scope, invocation, begin, ready, deadline) if ready else None
         if seen is None and end - begin > _MICROSECONDS:
             seen = end
-        if seen is not None:
+        if seen is not None and not seen <= failed.get(invocation, 0) < seen + settle * _MICROSECONDS:
             return (seen - begin) / _MICROSECONDS
     return None
 
 
-def _starts(lines: tuple[LogLine, ...]) -> Iterator[tuple[int, int, str]]:
+def _starts(lines: Iterable[LogLine]) -> Iterator[tuple[int, int, str]]:
     """First and last time of the manager's lines on each start, and its invocation; the newest start first."""
     times: dict[str, list[int]] = {}
     for line in lines:

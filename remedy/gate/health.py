@@ -42,6 +42,11 @@ class Health:
         return (self.answered or not self._health) and (self.generated or not self._generate)
 
     @property
+    def awaits_token(self) -> bool:
+        """Whether the question that is under way is the one for a token."""
+        return self.probe.busy and self.answered and not self._models and bool(self._generate)
+
+    @property
     def place(self) -> int | str:
         """Where the service is to listen: the address's TCP port (0 where there is none), or a socket's path."""
         parts = urlsplit(self._health or "")

@@ -27,10 +27,16 @@ class Pulse:
         self.patience = max(SHORTEST_HANG, 2 * (expected or 0.0))
         self._last = self._sampled = now
         self._work = self._moved = -1
+        self._pollers: frozenset[int] = frozenset()
 
     def alive(self, now: float) -> None:
         """A line was logged, or a question was answered."""
         self._last = now
+
+    def awaits_token(self, members: Sequence[int]) -> None:
+        """A token has been asked for. Schedulers look for work without a pause: from here on processor time is a sign
+        of life only in processes that came later, the compilers; the others show it by what they read and write."""
+        self._pollers = self._pollers or frozenset(members)
 
     def hung(self, now: float, members: Callable[[], Sequence[int]]) -> str | None:
         """Since when there was no sign of life, and what is waited for; None while there is one."""
@@ -38,12 +44,14 @@ class Pulse:
             return None
         self._sampled = now
         ours = members()
-        work, moved = processes.worked(ours), processes.moved(ours)
+        work = processes.worked([one for one in ours if one not in self._pollers])
+        moved = processes.moved(ours)
         if not ours or abs(work - self._work) > _IDLE_TICKS or abs(moved - self._moved) > _IDLE_BYTES:
             self._last = now
         self._work, self._moved = work, moved
         if now - self._last < self.patience:
             return None
-        words = f"no log line, no processor time and nothing read or written for {now - self._last:.0f} s"
+        signs = "no new process" if self._pollers else "no processor time"
+        words = f"no log line, {signs} and nothing read or written for {now - self._last:.0f} s"
         place = waits_for(ours)
         return f"{words}; {place}" if place else words

@@ -269,7 +269,7 @@ class Watch:
             return
         self._ready_seen = True
         if self.health.asks:
-            self.health.ask(self._left())
+            self._put_question()
         else:
             self._settle()
 
@@ -286,11 +286,16 @@ class Watch:
             self.health.due = None
             self.health.again(time.monotonic(), blind=True)
         else:
-            self.health.ask(self._left())
+            self._put_question()
+
+    def _put_question(self) -> None:
+        self.health.ask(self._left())
+        if self.health.awaits_token:
+            self._pulse.awaits_token(self._members())
 
     def _listens(self) -> bool:
         """Another service on the same port must not answer for this one."""
-        mine = processes.listens(self.health.place, processes.members(self.bus.properties().control_group))
+        mine = processes.listens(self.health.place, self._members())
         # Where that can't be seen the ready line is waited for, if there can be one.
         return mine if mine is not None else not self._words.has_ready_line or self.journal.why is not None
 
@@ -349,10 +354,13 @@ class Watch:
             words += f"; a ready line could not have been seen: {self.journal.why}"
         return self._verdict("undecided", words, "timeout")
 
+    def _members(self) -> tuple[int, ...]:
+        return processes.members(self.bus.properties().control_group)
+
     def _hung(self, now: float) -> Verdict | None:
         if not self._running:
             return None
-        why = self._pulse.hung(now, lambda: processes.members(self.bus.properties().control_group))
+        why = self._pulse.hung(now, self._members)
         return self._failure(str, why, "hang") if why else None
 
     # --- the end

@@ -55,7 +55,7 @@ print(json.dumps({
              if getattr(live, name) == getattr(replay, name)],
     "journal_lines": [len(live.journal), len(replay.journal)],
     "snapshot": text if len(sys.argv) > 2 else "",
-    "last_start": last_good_start(Programs(), sys.argv[1], ("fired up and ready to roll",)),
+    "last_start": last_good_start(Programs(), sys.argv[1], ("fired up and ready to roll",), settle=2.0),
 }))
 """
 
@@ -148,6 +148,10 @@ def test_the_length_of_the_last_good_start(machine: Machine) -> None:
     write_unit(machine, "slow.service", f"ExecStart=/bin/sh -c 'sleep 2; echo \"{ready}\"; sleep 600'\n")
     machine.exec("systemctl start slow.service; until journalctl -u slow | grep -q roll; do sleep 0.2; done")
     assert 1.5 < facts(machine, "slow.service")["last_start"] < 4
-    # A start that never got ready does not count.
+    # A start that never got ready does not count, nor one that failed as soon as it said that it was.
     machine.exec("systemctl restart slow.service; systemctl stop slow.service; journalctl --sync")
+    assert 1.5 < facts(machine, "slow.service")["last_start"] < 4
+    write_unit(machine, "slow.service", f"ExecStart=/bin/sh -c 'sleep 4.5; echo \"{ready}\"; exit 1'\n")
+    machine.exec("systemctl start slow.service; while systemctl is-active -q slow; do sleep 0.2; done")
+    machine.exec("journalctl --sync")
     assert 1.5 < facts(machine, "slow.service")["last_start"] < 4

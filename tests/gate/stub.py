@@ -1,6 +1,6 @@
 """A server as the gate sees one: lines, a port, a status for each request, an end. The standard library only.
 
-stub.py [say LINE | wait SEC | serve PORT HEALTH GENERATE | flood BYTES | notify | exit STATUS | stay]…
+stub.py [say LINE | wait SEC | serve PORT HEALTH GENERATE | flood BYTES | notify | exit STATUS | stay | poll]…
 """
 
 from __future__ import annotations
@@ -62,6 +62,9 @@ def main(words: list[str]) -> None:
                 sys.exit(int(next(todo)))
             case "stay":
                 threading.Event().wait()
+            case "poll":
+                while True:
+                    pass
             case _:
                 raise SystemExit(f"stub.py: unknown word {word}")
 

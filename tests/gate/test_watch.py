@@ -280,6 +280,12 @@ def test_a_hang_is_told_with_what_it_hangs_in(machine: Machine) -> None:
     assert said["state"] == "undecided", said
 
 
+def test_a_scheduler_that_polls_for_work_and_gives_no_token_hangs(machine: Machine) -> None:
+    said = watch(machine, stub("serve", PORT, 200, 0, "say", READY, "poll"), hang=2.0, expect=served())
+    assert (said["state"], said["by"]) == ("failed", "hang"), said
+    assert "no new process" in said["reason"]
+
+
 def test_an_alias_is_the_unit_that_it_names(machine: Machine) -> None:
     machine.exec("ln -sf /etc/systemd/system/gate.service /etc/systemd/system/alias.service")
     machine.write("/etc/systemd/system/gate.service", f"[Service]\n{stub('say', 'boom', 'exit', 3)}\n")
