@@ -11,12 +11,14 @@ from remedy.causes.entry import Cause, Claim, Weight
 from remedy.causes.scan import Scan, Scanner
 from remedy.causes.telling import says_only_that
 from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
-from remedy.facts.log_ends import HEAD, TAIL, Gap
 from remedy.facts.types import LogLine, Snapshot
-from remedy.hints import Final
+from remedy.hints import TYPE_CHECKING, Final
 from remedy.jit.types import Resolution
 from remedy.unit.types import Launch, Service
 from remedy.value import replace
+
+if TYPE_CHECKING:
+    from remedy.facts.log_ends import Gap
 
 Found = tuple[Cause, Claim]
 
@@ -45,6 +47,8 @@ def explain_blocks(blocks: Iterable[bytes | Gap], facts: PartialFacts | None = N
 
 
 def _unread(scan: Scan) -> str:
+    from remedy.facts.log_ends import HEAD, TAIL
+
     parts = []
     if scan.unread:
         parts.append(f"{scan.unread / (1 << 20):.0f} MiB between its first {HEAD >> 20} and last {TAIL >> 20} MiB")

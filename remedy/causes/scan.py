@@ -20,9 +20,11 @@ from remedy.causes.entry import Signature
 from remedy.causes.lines import Line, normalise
 from remedy.causes.pasted import FOREIGN, LONGEST, in_english, messages, plain
 from remedy.causes.telling import TRACEBACK
-from remedy.facts.log_ends import Gap
-from remedy.hints import Final
+from remedy.hints import TYPE_CHECKING, Final
 from remedy.value import dataclass, field, replace
+
+if TYPE_CHECKING:
+    from remedy.facts.log_ends import Gap
 
 #: Hits kept of one signature: the first ones, where the cause stands, and the last, where the end stands.
 KEPT_FIRST: Final = 12
@@ -187,7 +189,7 @@ class Scanner:
         self._looks = LOOKS_FIRST
         held = b""
         for block in blocks:
-            if isinstance(block, Gap):
+            if not isinstance(block, bytes):
                 last, _ = self._whole_lines(rest + held, last)
                 rest = held = b""
                 self._result.unread += block.size
