@@ -7,7 +7,6 @@ messages; a reader that is gone changes nothing for the unit. Should the unit's 
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import select
 import shlex
@@ -22,6 +21,7 @@ from remedy.change.again import command, line
 from remedy.change.history import history
 from remedy.change.interrupts import Interrupted, Interrupts
 from remedy.change.ledger import STATE_DIR
+from remedy.change.network import settings
 from remedy.change.transaction import heard
 from remedy.change.types import Event, Outcome, Report
 from remedy.errors import Exit, Refused, RemedyError, UsageError
@@ -30,7 +30,6 @@ from remedy.plan.types import Plan
 from remedy.value import dataclass
 
 Choice = Literal["watch", "back", "leave"]
-_PROXIES = re.compile(r"(https?|ftp|no|all)_proxy|PIP_\w+|SSL_CERT_\w+|REQUESTS_CA_BUNDLE", re.IGNORECASE)
 #: Bytes that may wait for a reader before news of progress is dropped.
 _BACKLOG = 1 << 20
 #: Seconds that the unit waits for a reader of its last word, and that we wait for the unit to take a signal.
@@ -90,7 +89,7 @@ Act = Callable[[Job, Report, Interrupts], Outcome]
 
 def request(job: Job) -> Request:
     """A request with this process's proxy settings."""
-    return Request(job, tuple((name, value) for name, value in os.environ.items() if _PROXIES.fullmatch(name)))
+    return Request(job, tuple(settings(os.environ).items()))
 
 
 def serve(act: Act) -> int:

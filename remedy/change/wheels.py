@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
+from remedy.change import network
 from remedy.change.files import sync_folder, write_new
 from remedy.change.interrupts import Interrupts
 from remedy.change.types import ToolkitBefore
@@ -27,7 +28,6 @@ from remedy.plan.types import BuildToolkit
 
 Report = Callable[[str, float | None], None]
 _TIMEOUT = 3600.0
-_SETTINGS = ("PIP_", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_", "REQUESTS_CA_BUNDLE")
 #: Where a wheel keeps its part of a toolkit: nvidia/cu13/ since CUDA 13, nvidia/<component>/ before.
 _INSIDE = re.compile(r"^nvidia/[^/]+/((?:bin|include|lib|nvvm|libdevice)/.+)$")
 _LIBRARY = re.compile(r"^(lib[\w+-]+\.so)\.[\d.]+$")
@@ -113,9 +113,10 @@ def _download(step: BuildToolkit, log: Path, report: Report) -> list[Path]:
     user, folder = _nobody(), _wheels_folder(Path(step.root))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
+    settings = network.settings(os.environ)
+    settings |= network.give_configuration(settings, folder, user.uid)
     os.chown(folder, user.uid, user.gid)
     report(f"fetching {len(step.requirements)} wheels", None)
-    settings = {key: value for key, value in os.environ.items() if key.startswith(_SETTINGS)}
     arguments = ["download", "-q", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--dest", str(folder)]
     env = {**settings, "HOME": str(folder), "TMPDIR": str(folder)}
     result = run(Programs(), [*_pip(user), *arguments, *step.requirements], timeout=_TIMEOUT, user=user, env=env)
