@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from remedy.facts.types import CacheEntry, Snapshot
 from remedy.hints import Final
-from remedy.jit import caches, tables
+from remedy.jit import caches, flashinfer_cache, tables
 from remedy.jit.types import Resolution
 from remedy.plan.draft import Draft
 from remedy.plan.inputs import Inputs
@@ -83,19 +83,26 @@ def modules(inputs: Inputs, draft: Draft, outlook: Outlook) -> Iterator[MoveCach
         path = posixpath.join(planned, name)
         if path not in here and path not in taken:
             yield MoveCache(path, 0, LIBRARY, why, new=True)
-    yield from (move for move in _rebuilt(inputs, outlook) if move.path not in taken)
+    yield from (move for move in rebuilt(inputs, outlook) if move.path not in taken)
 
 
-def _rebuilt(inputs: Inputs, outlook: Outlook) -> Iterator[MoveCache]:
-    """What its library would find built by another compiler, and build again."""
+def rebuilt(inputs: Inputs, outlook: Outlook) -> Iterator[MoveCache]:
+    """What its library would find built by another compiler, or by the same one under another path, and build again."""
     for resolution in outlook.resolutions:
-        if resolution.library not in REBUILT or not resolution.cache or not resolution.toolkit:
+        if not _writes_records(resolution) or not resolution.cache or not resolution.toolkit:
             continue
         nvcc = posixpath.join(resolution.toolkit, "bin/nvcc")
         for entry in caches.entries(inputs.context, resolution.cache):
-            if entry.cuda_home and entry.nvcc not in (None, nvcc) and _runs_here(entry, inputs):
-                why = f"{entry.nvcc} built it, and {resolution.library} builds it again with {nvcc}"
+            before = flashinfer_cache.recorded_nvcc(entry) if entry.nvcc else None
+            if entry.cuda_home and before not in (None, nvcc) and _runs_here(entry, inputs):
+                why = f"{before} built it, and {resolution.library} builds it again with {nvcc}"
                 yield MoveCache(entry.path, entry.size, resolution.library, why)
+
+
+def _writes_records(resolution: Resolution) -> bool:
+    """Whether the library writes its build record anew, so that ninja builds whatever the record changes."""
+    flashinfer = resolution.library == LIBRARY and not flashinfer_cache.keeps_records(resolution.version)
+    return flashinfer or resolution.library in REBUILT
 
 
 def _wanted(inputs: Inputs, planned: str) -> dict[str, str]:

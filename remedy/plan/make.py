@@ -177,7 +177,10 @@ def _costs(inputs: Inputs, outlook: Outlook, steps: Iterable[Step]) -> Iterator[
     planned = outlook.resolutions if inputs.prewarm else ()
     soon = {build.arguments["path"] for build in ahead.builds(moves, planned, inputs.snapshot)}
     early = [move for move in moves if move.path in soon]
-    late = [move for move in moves if move.path not in soon]
+    moved = {move.path for move in moves}
+    # Not moved, and built again all the same: --no-prewarm makes no room.
+    again = [move for move in ahead.rebuilt(inputs, outlook) if move.path not in moved]
+    late = [*(move for move in moves if move.path not in soon), *again]
     if early:
         yield f"{_entries(early)} will be built anew ahead of the restart: from seconds to some minutes each"
     if late:

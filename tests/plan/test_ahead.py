@@ -12,7 +12,7 @@ from remedy.jit import resolve_all
 from remedy.plan.ahead import builds, named
 from remedy.plan.make import make
 from remedy.plan.types import EditFile, MoveCache, Plan
-from tests.plan.cases import OLD, Scene, interpreter, kit, machine
+from tests.plan.cases import OLD, Scene, interpreter, kit, machine, unit_text
 
 NEW = kit("/usr/local/cuda-13.0", (13, 0))
 BASE = "/root/.cache/flashinfer/0.6.8.post1"
@@ -88,6 +88,33 @@ def test_without_prewarm_only_what_is_stale_is_moved() -> None:
     assert any("built anew at the next start" in warning for warning in made.warnings)
     early = plan((), (entry("page", root=OLD.root),))
     assert any("built anew ahead of the restart" in warning for warning in early.warnings)
+
+
+@pytest.mark.parametrize("prewarm", [True, False], ids=["prewarm", "no-prewarm"])
+@pytest.mark.parametrize(
+    ("flashinfer", "root", "costs"),
+    [
+        # An existing record is run as it stands, and the link leads to the same compiler.
+        ("0.6.8.post1", "/usr/local/cuda", False),
+        ("0.7.2", "/usr/local/cuda", True),
+        ("0.7.2", NEW.root, False),
+    ],
+)
+def test_a_toolkit_by_another_name_costs_what_it_built(flashinfer: str, root: str, costs: bool, prewarm: bool) -> None:
+    """CUDA_HOME is wrong, so that the versioned path is written where the link to it stood in the records."""
+    folder = f"/root/.cache/flashinfer/{flashinfer}/120f/cached_ops"
+    cache = JitCache("flashinfer", "/root/.cache/flashinfer", True, 1000, (entry("page", folder, root),), True)
+    python = interpreter("13.0", flashinfer_python=flashinfer)
+    scene = Scene(
+        unit_text("Environment=CUDA_HOME=/dev/null"),
+        replace(machine(NEW, python=python), caches=(cache,)),
+        "cuda-home-invalid",
+        links={"/usr/local/cuda": NEW.root},
+    )
+    made = make(replace(scene.inputs(), prewarm=prewarm))
+    assert any(isinstance(step, EditFile) for step in made.steps)
+    assert any(isinstance(step, MoveCache) for step in made.steps) is (costs and prewarm)
+    assert any("1 cache entry" in warning and "built anew" in warning for warning in made.warnings) is costs
 
 
 TVM = "/root/.cache/tvm-ffi"
