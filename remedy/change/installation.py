@@ -83,7 +83,8 @@ def undo(step: InstallPackages, before: PackagesBefore, log: Path, report: Repor
     """Purge what is new and needed by nobody else, bring back older versions, marks and links."""
     apt.wait_for_child(log)
     apt.wait_for_lock(report, None)
-    marks.mend(_backups(log), before.touched, step.requested)
+    lost = marks.mend(_backups(log), before, step.requested)
+    apt.mark_automatic([name for name in apt.installed() if packages.base(name) in lost] if lost else [])
     with marks.kept(_backups(log)):
         left = _undo(step, before, log, report)
         sync_systems(_WRITTEN)

@@ -1,7 +1,7 @@
-"""apt's marks of what was installed as somebody's dependency, which a power cut in the middle of apt can empty.
+"""apt's marks of what was installed as somebody's dependency, which a power cut can lose.
 
-apt replaces their file without waiting for the disk (apt-mark(8), FILES). Without marks all that came with a package
-would seem to be wanted for itself, and would stay.
+apt replaces their file without waiting for the disk (apt-mark(8), FILES), so that afterwards it is empty, or the one
+from before. Without marks all that came with a package would seem to be wanted for itself, and would stay.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from remedy.change.apt import installed, mark_automatic
 from remedy.change.files import sync_folder, write_new
 from remedy.change.packages import base
+from remedy.change.types import PackagesBefore
 
 MARKS = Path("/var/lib/apt/extended_states")
 _NAME = "extended_states"
@@ -34,20 +34,23 @@ def kept(backups: Path) -> Iterator[None]:
     copy.unlink(missing_ok=True)
 
 
-def mend(backups: Path, touched: Iterable[str], requested: Iterable[str]) -> None:
-    """Where the marks are spoilt, put back what was kept, and mark what apt was bringing in beside the ``requested``.
-    Raises OSError and RemedyError."""
+def mend(backups: Path, before: PackagesBefore, requested: Iterable[str]) -> frozenset[str]:
+    """After a run of apt that was broken off: put spoilt marks back as they were. Returns the names that older marks
+    don't know of, what was new and came beside the ``requested``: to be marked, as far as they are there. Raises
+    OSError."""
     old = _bytes(backups / _NAME)
-    if _whole(_bytes(MARKS)) or not _whole(old):
-        return
-    new = MARKS.with_name(f".{_NAME}.remedy")
-    new.unlink(missing_ok=True)
-    write_new(new, old)
-    new.chmod(stat.S_IMODE(MARKS.stat().st_mode) if MARKS.exists() else 0o644)
-    os.rename(new, MARKS)
-    sync_folder(MARKS.parent)
+    if not old:
+        return frozenset()
+    if not _whole(_bytes(MARKS)):
+        new = MARKS.with_name(f".{_NAME}.remedy")
+        new.unlink(missing_ok=True)
+        write_new(new, old)
+        new.chmod(stat.S_IMODE(MARKS.stat().st_mode) if MARKS.exists() else 0o644)
+        os.rename(new, MARKS)
+        sync_folder(MARKS.parent)
+    there = {base(one.name) for one in before.packages if one.status[1:2] == "i"}
     wanted = {base(name.split("=")[0]) for name in requested}
-    mark_automatic([name for name in installed() if base(name) in {base(one) for one in touched} - wanted])
+    return frozenset(base(name) for name in before.touched) - there - wanted
 
 
 def _whole(data: bytes) -> bool:

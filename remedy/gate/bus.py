@@ -104,6 +104,11 @@ class UnitBus:
         except Exception as error:
             raise BusError(f"the service manager does not answer over D-Bus: {_words(error)}") from error
 
+    def log_limit(self) -> tuple[float, int]:
+        """The unit's own LogRateLimitIntervalSec= (seconds) and LogRateLimitBurst=, 0 where it has none."""
+        interval = int(self._get(_SERVICE, b"LogRateLimitIntervalUSec", b"t"))
+        return interval / 1e6, int(self._get(_SERVICE, b"LogRateLimitBurst", b"u"))
+
     def job(self) -> int:
         """The number of the job that waits or runs for the unit; 0 for none."""
         return int(self._get(_UNIT, b"Job", b"(uo)")[0])

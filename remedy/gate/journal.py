@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from remedy.facts.types import LogLine
+from remedy.gate.ratelimit import DROPPED
 from remedy.hints import Any
 
 # A line longer than this is cut: a server that dumps its arguments must not fill the memory.
@@ -40,7 +41,8 @@ class JournalFollower:
         except ImportError:
             from remedy.gate import libsystemd as journal
 
-        self._reader = journal.Reader(journal.LOCAL_ONLY, converters={"__REALTIME_TIMESTAMP": int, "_PID": int})
+        converters = {"__REALTIME_TIMESTAMP": int, "_PID": int, "MESSAGE_ID": bytes.decode}
+        self._reader = journal.Reader(journal.LOCAL_ONLY, converters=converters)
         self._reader.data_threshold = _LONGEST
         own, about = ("_SYSTEMD_USER_UNIT", "USER_UNIT") if user else ("_SYSTEMD_UNIT", "UNIT")
         manager = {} if user else {"_PID": "1"}
@@ -49,6 +51,8 @@ class JournalFollower:
         self._reader.add_match(**{own: unit})
         self._reader.add_disjunction()
         self._reader.add_match(**{about: unit}, **manager)
+        self._reader.add_disjunction()
+        self._reader.add_match(MESSAGE_ID=DROPPED, **{f"OBJECT{own}": unit})
         if invocation:
             self._reader.seek_head()
         else:
@@ -119,6 +123,8 @@ def read_entry(entry: Mapping[str, Any]) -> Iterator[LogLine]:
         message = message.decode("utf-8", "replace")
     about = "UNIT" in entry or "USER_UNIT" in entry
     key = ("INVOCATION_ID" if "INVOCATION_ID" in entry else "USER_INVOCATION_ID") if about else "_SYSTEMD_INVOCATION_ID"
+    if entry.get("MESSAGE_ID") == DROPPED:
+        about, key = True, "OBJECT_SYSTEMD_INVOCATION_ID"
     for text in str(message).split("\n"):
         yield LogLine(
             text=text[:_LONGEST].rstrip("\r"),

@@ -15,6 +15,7 @@ from remedy.gate.journal import JournalFollower
 from remedy.gate.pace import Pace, Report
 from remedy.gate.phases import progress_of
 from remedy.gate.pulse import Pulse
+from remedy.gate.ratelimit import limit
 from remedy.gate.types import Expectation, Progress, State, Verdict
 from remedy.gate.words import Words
 
@@ -57,6 +58,7 @@ class Watch:
         self.journal = JournalFollower(self.bus.unit, user=user, invocation=self._own or None)
         self.health = Health(expect)
         self._words = Words(expect)
+        self._limit = limit(*self.bus.log_limit())
         self._running = self._started = adopt
         self._ready_seen = self._ready_line = False
         self._settle_at: float | None = None
@@ -239,6 +241,7 @@ class Watch:
         for number, line in enumerate(self.journal.lines(), start=1):
             if not (line.invocation and line.invocation == self.before.invocation != self._own):
                 self._words.kept.add(line)
+                self._limit.take(line)
                 yield line
             if number >= at_most:
                 self._more_lines = True
@@ -350,8 +353,9 @@ class Watch:
             words += f"; the service answers, but systemd still waits for it (Type={state.type})"
         elif self.health.last:
             words += f"; {self.health.last}"
-        if self.journal.why and self._words.has_ready_line:
-            words += f"; a ready line could not have been seen: {self.journal.why}"
+        unseen = self.journal.why or self._limit.why
+        if unseen and self._words.has_ready_line:
+            words += f"; a ready line could not have been seen: {unseen}"
         return self._verdict("undecided", words, "timeout")
 
     def _members(self) -> tuple[int, ...]:
@@ -361,6 +365,10 @@ class Watch:
         if not self._running:
             return None
         why = self._pulse.hung(now, self._members)
+        if why and self._limit.why and self._words.has_ready_line:
+            # It may be ready, and silent since.
+            why = f"{why}; a ready line could not have been seen: {self._limit.why}"
+            return self._verdict("undecided", why, "hang")
         return self._failure(str, why, "hang") if why else None
 
     # --- the end
