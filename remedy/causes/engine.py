@@ -190,13 +190,21 @@ def _filled(case: Case, cause: Cause, claim: Claim) -> Claim:
     words = dict(case.words)
     for hit in case.hits(*cause.signatures):
         for name, value in hit.groups.items():
-            words.setdefault(name, value)
-    words["unit"] = case.facts.unit or words.get("unit", "UNIT")
+            # The end of a sentence is no part of a name, and Python's None is none.
+            if (said := value.rstrip(".,:;")) not in ("", "None"):
+                words.setdefault(name, said)
+    words["unit"] = _unit(case) or words.get("unit", "UNIT")
     return replace(
         claim,
         summary=fill(claim.summary or cause.summary, words),
         advice=fill(claim.advice or cause.advice, words),
     )
+
+
+def _unit(case: Case) -> str:
+    """The unit's name where it is known. Facts from elsewhere may hold a line of the unit in its place."""
+    unit = case.facts.unit or ""
+    return "" if "=" in unit else unit
 
 
 def fill(template: str, words: Mapping[str, str]) -> str:
@@ -243,7 +251,7 @@ def _otherwise(case: Case) -> Finding:
     # Stable: what only says that something failed goes behind what says why, and the order of the log stays.
     errors = sorted(case.errors, key=lambda line: says_only_that(line.text))
     shown = tuple(Evidence("log", line.text.strip(), line.source) for line in errors[:2])
-    summary, advice = unknown.summary, fill(unknown.advice, {"unit": case.facts.unit or "UNIT"})
+    summary, advice = unknown.summary, fill(unknown.advice, {"unit": _unit(case) or "UNIT"})
     if shown:
         summary = f"Something fails that remedy does not know; the earliest error line is: {shown[0].text[:160]}"
     return _finding(unknown, Claim(Weight.HINT, "possible", shown, summary, advice), root=True)

@@ -29,6 +29,36 @@ def test_reports(report: dict[str, Any]) -> None:
     assert not re.search(r"\{\w+\}", found.root.summary + found.root.advice)
 
 
+@pytest.mark.parametrize(
+    ("line", "summary"),
+    [
+        (
+            "FileNotFoundError: [Errno 2] No such file or directory: '/models/k2/config.json'",
+            "The model /models/k2/config.json is not found.",
+        ),
+        (
+            "OSError: None is not a local folder and is not a valid model identifier listed on 'https://x'",
+            "The model's path or name is not found.",
+        ),
+        (
+            "nvrtc: error: failed to open libnvrtc-builtins.so.12.4.",
+            "libnvrtc-builtins.so.12.4 is not found by the service's dynamic loader.",
+        ),
+        (
+            "ImportError: This modeling file requires the following packages that were not found in your environment: "
+            "tiktoken. Run `pip install tiktoken`",
+            "The module tiktoken is not installed in the service's Python.",
+        ),
+    ],
+)
+def test_names_are_told_as_they_are(line: str, summary: str) -> None:
+    assert explain(line).root.summary == summary
+
+
+def test_a_line_of_the_unit_is_no_name_of_it() -> None:
+    assert "-u UNIT " in explain("x", unit="Environment=CUDA_HOME=$HOME/cuda").root.advice
+
+
 def test_every_cause_has_a_report() -> None:
     assert {report["cause"] for report in REPORTS} == {cause.id for cause in catalogue.causes()}
 

@@ -33,7 +33,7 @@ CAUSES: Final = (
             ),
             Signature(
                 "No such file or directory",
-                r"No such file or directory:? .{0,4}['\"]?(?P<model>[^'\"]*(?:config\.json"
+                r"No such file or directory:? .{0,4}?['\"]?(?P<model>[^'\"]*(?:config\.json"
                 r"|\.safetensors(?:\.index\.json)?|\.gguf|tokenizer\S*|/models?/[^'\"]*))['\"]?",
             ),
             Signature("failed to open GGUF file", r"GGUF file '?(?P<model>[^']+)'?"),

@@ -22,7 +22,11 @@ _LOAD: Final = (
     Signature("ould not load library", r"[Cc]ould not load library (?P<lib>" + _CUDA_LIBRARY + r"[\w.]*)"),
     Signature("nable to load any of", r"Unable to load any of \{(?P<lib>lib[\w.]+)"),
     Signature("nable to load cu", r"Unable to load (?P<lib>cu[A-Za-z]+)\. Is it installed", library="jax"),
-    Signature("Failed to load dynamic shared library", r"shared library \S+ (?P<lib>lib\S*)", library="tvm-ffi"),
+    Signature(
+        "Failed to load dynamic shared library",
+        r"shared library \S+(?: (?P<lib>lib\S+\.so[.\d]*)| lib)",
+        library="tvm-ffi",
+    ),
     Signature(
         "dlopen", r"Error in dlopen(?: for library)?:? (?P<lib>" + _CUDA_LIBRARY + r"\.so(?:\.\d+)*)", library="torch"
     ),
