@@ -90,9 +90,11 @@ _NO_CACHE: Final = Signature(
     "not writ", r"(?:[Cc]ache|cubins?) ?(?:dir(?:ectory)?|folder|path) .{0,60}(?:is )?not writ(?:e?able)"
 )
 _NO_LOCATOR: Final = Signature("no locator available for file", library="numba")
+# A temporary file within it that is gone was another process's, or renamed by it.
 _NO_PARENT: Final = Signature(
     "No such file or directory: ",
-    r"No such file or directory: ['\"](?P<path>/(?:home|nonexistent|root)[^'\"]*/\.(?:cache|triton)[^'\"]*)",
+    r"No such file or directory: ['\"](?P<path>/(?:home|nonexistent|root)(?!\S*\btmp\.pid_)[^'\"]*/\.(?:cache|triton)"
+    r"[^'\"]*)",
     weak=True,
 )
 
@@ -121,6 +123,7 @@ _WAITING: Final = (
     ),
     Signature("tale file handle"),
     Signature("ESTALE"),
+    Signature("Device or resource busy", r"Device or resource busy: ['\"]\S*" + _CACHED_SO),
     Signature("aiting for lock", r"[Ww]aiting for (?:file )?lock (?:on )?\S*(?:cache|cached_ops|jit|extension)"),
     Signature("Timeout", r"(?:filelock|The file lock).*\.lock"),
     # py-spy and faulthandler stacks of a process that waits
