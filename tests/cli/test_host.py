@@ -121,6 +121,13 @@ def test_a_watch_needs_nothing_compiled(served: Machine) -> None:
     assert json.loads(done.stdout.splitlines()[-1])["causes"][0]["id"] == shape.CAUSE
 
 
+def test_a_report_needs_nothing_compiled(served: Machine) -> None:
+    served.exec("remedy --host root@localhost diagnose shape --report", check=False)
+    served.exec("journalctl --sync")
+    told = served.exec("remedy --host root@localhost history --json").stdout.splitlines()
+    assert [one["cause"] for one in map(json.loads, told)] == [shape.CAUSE]
+
+
 def test_a_watch_ends_there_when_it_ends_here(served: Machine) -> None:
     def there() -> str:
         return served.exec("pgrep -f '^python3 -I -X utf8'", check=False).stdout
@@ -196,4 +203,4 @@ def test_a_power_cut_is_made_good_by_the_code_that_was_brought(served: Machine, 
     assert served.exec(CODE).stdout == ""
     assert served.exec("test -e /etc/systemd/system/remedy-recover.service", check=False).returncode == 1
     served.exec("systemctl start ssh")
-    assert "rolled-back" in served.exec(f"{nothing_there} history --json").stdout.splitlines()[-1]
+    assert "rolled-back" in served.exec(f"{nothing_there} history").stdout
