@@ -89,14 +89,18 @@ class UnitBus:
         return int(self._bus.get_fd())
 
     def drain(self) -> bool:
-        """Take in all signals that wait; True where one of them concerned the unit."""
+        """Take in all signals that wait; True where one concerned the unit since the last call."""
+        self.take_in()
+        changed, self._changed = self._changed, False
+        return changed
+
+    def take_in(self) -> None:
+        """Take in all signals that wait: jobs that have ended are in ``jobs`` then."""
         try:
             while not self._bus.process().is_empty():
                 pass
         except Exception as error:
             raise BusError(f"the connection to the service manager was lost: {_words(error)}") from error
-        changed, self._changed = self._changed, False
-        return changed
 
     def _get(self, interface: bytes, name: bytes, kind: bytes) -> Any:
         try:

@@ -212,6 +212,11 @@ class Watch:
             return self._verdict("undecided", "someone else started the service anew", "state")
         if state.active_state in ("failed", "inactive"):
             job = self.bus.job_type()
+            # A job that is over has been told of before this answer, and may wait in the queue.
+            self.bus.take_in()
+            verdict = self._failed_job(state)
+            if verdict is not None:
+                return verdict
             if self._jobs_done > 1 or job == "stop":
                 return self._verdict("undecided", "someone stopped the service", "state")
             if self._jobs_done and job:
