@@ -90,6 +90,7 @@ DIED: Final = (
     "EngineDeadError",
     "fatal signal",
     "sigquit from a child",
+    "usually means one child failed",
 )
 
 

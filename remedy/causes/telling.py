@@ -13,17 +13,22 @@ TRACEBACK: Final = "Traceback (most recent call last)"
 #: What joins the tracebacks of one chain (traceback.py): the last exception of the chain is the one that got out.
 _JOINTS: Final = ("During handling of the above exception", "The above exception was the direct cause")
 #: Lines that a server logs when another process of it has failed; why stands in that one's own lines (SGLang's
-#: srt/managers/scheduler.py and entrypoints/engine.py; vLLM's v1/engine/core.py and v1/executor/multiproc_executor.py;
-#: TGI's launcher/src/main.rs).
+#: srt/managers/*.py and entrypoints/engine.py; vLLM's v1/engine/*.py and v1/executor/multiproc_executor.py; LMDeploy's
+#: serve/openai/launch_server.py; TGI's launcher/src/main.rs; Open MPI).
 _ANNOUNCEMENTS: Final = (
     "hit an exception: Traceback",
     "eceived sigquit from a child",
+    "It usually means one child failed",
+    "warmup error: Traceback",
     "EngineCore failed to start",
     "WorkerProc failed",
     "WorkerProc hit an exception",
     "ngine core initialization failed",
     "EngineCore encountered a fatal error",
-    "died unexpectedly, shutting down executor",
+    "rontend process failed during engine core initialization",
+    "died unexpectedly",
+    "Server process failed during startup or serving",
+    "MPI_ABORT was invoked on rank",
     "Shard complete standard error output",
     "failed to start",
     "ShardCannotStart",

@@ -55,6 +55,19 @@ def test_the_exception_of_the_last_traceback(lines: list[tuple[int, str]], raise
     assert last_raised(lines) == raised
 
 
-def test_announcements() -> None:
-    assert says_only_that("Received sigquit from a child process. It usually means the child failed.")
-    assert not says_only_that("RuntimeError: FlashInfer requires GPUs with sm75 or higher")
+@pytest.mark.parametrize(
+    ("line", "only"),
+    [
+        ("Received sigquit from a child process. It usually means the child failed.", True),
+        ("SIGQUIT received. signum=3, frame=<frame>. It usually means one child failed.", True),
+        (f"Initialization failed. warmup error: {BEGIN}", True),
+        ("Worker proc VllmWorker-1 died unexpectedly, shutting down executor.", True),
+        ("Worker proc VllmWorker-1 died unexpectedly (exit code: -9), shutting down executor.", True),
+        ("Engine core proc EngineCore_DP0 died unexpectedly, shutting down client.", True),
+        ("RuntimeError: Frontend process failed during engine core initialization. See root cause above.", True),
+        ("RuntimeError: FlashInfer requires GPUs with sm75 or higher", False),
+        ("[TRT-LLM] [E] Failed to initialize executor on rank 0: CUDA out of memory.", False),
+    ],
+)
+def test_announcements(line: str, only: bool) -> None:
+    assert says_only_that(line) is only
