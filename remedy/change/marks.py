@@ -23,11 +23,11 @@ _NAME = "extended_states"
 @contextmanager
 def kept(backups: Path) -> Iterator[None]:
     """Keep the marks until what apt wrote inside is on the disk. Raises OSError."""
-    copy, now = backups / _NAME, _bytes(MARKS)
-    if _whole(now) and not copy.exists():
+    copy = backups / _NAME
+    if not copy.exists():
         new = backups / f".{_NAME}"
         new.unlink(missing_ok=True)
-        write_new(new, now)
+        write_new(new, _bytes(MARKS))
         new.rename(copy)
         sync_folder(backups)
     yield
@@ -38,10 +38,10 @@ def mend(backups: Path, before: PackagesBefore, requested: Iterable[str]) -> fro
     """After a run of apt that was broken off: put spoilt marks back as they were. Returns the names that older marks
     don't know of, what was new and came beside the ``requested``: to be marked, as far as they are there. Raises
     OSError."""
-    old = _bytes(backups / _NAME)
-    if not old:
+    if not (backups / _NAME).exists():
         return frozenset()
-    if not _whole(_bytes(MARKS)):
+    old = _bytes(backups / _NAME)
+    if _whole(old) and not _whole(_bytes(MARKS)):
         new = MARKS.with_name(f".{_NAME}.remedy")
         new.unlink(missing_ok=True)
         write_new(new, old)

@@ -47,3 +47,11 @@ def test_a_run_that_ended_leaves_the_marks_to_apt_and_people(backups: Path) -> N
         marks.MARKS.write_bytes(b"")
     assert marks.mend(backups, BEFORE, ["nvcc=2"]) == frozenset()
     assert marks.MARKS.read_bytes() == b""
+
+
+def test_where_nothing_was_marked_before(backups: Path) -> None:
+    marks.MARKS.unlink()
+    with pytest.raises(KeyError), marks.kept(backups):
+        raise KeyError
+    assert marks.mend(backups, BEFORE, ["nvcc=2"]) == {"crt"}
+    assert not marks.MARKS.exists()
