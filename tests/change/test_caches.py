@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -177,39 +178,90 @@ def test_deletion_never_leaves_the_tree_through_a_link(home: Path, tmp_path: Pat
     assert names(precious) == ["file"]
 
 
+#: The calls by which a path or a descriptor is looked at, walked or changed.
+CALLS = ("open", "stat", "fstat", "readlink", "rename", "unlink", "rmdir", "listdir", "access", "fsync", "fstatvfs")
+
+
+class Swapper:
+    """The owner of a folder, who exchanges it for a link just before the ``at``-th call, and back before the next but
+    ``stays``; 0: only counts."""
+
+    def __init__(self, real: Path, target: Path, at: int, stays: int) -> None:
+        self.real, self.target, self.at, self.stays = real, target, at, stays
+        self.spare = real.with_name("spare")
+        self.calls, self.swapped, self._busy = 0, False, False
+
+    def before_call(self) -> None:
+        if self._busy:
+            return
+        self._busy = True
+        self.calls += 1
+        if self.calls == self.at:
+            self.real.rename(self.spare)
+            self.real.symlink_to(self.target)
+            self.swapped = True
+        elif self.swapped and self.calls == self.at + self.stays:
+            self.real.unlink()
+            self.spare.rename(self.real)
+        self._busy = False
+
+    def __enter__(self) -> Swapper:
+        self._patch = pytest.MonkeyPatch()
+        for name in CALLS:
+            self._patch.setattr(os, name, self._hooked(getattr(os, name)))
+        return self
+
+    def _hooked(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def hooked(*arguments: Any, **more: Any) -> Any:
+            self.before_call()
+            return call(*arguments, **more)
+
+        return hooked
+
+    def __exit__(self, *_error: object) -> None:
+        self._patch.undo()
+
+
+def whole_road(path: Path) -> int:
+    """All that is done to a cache entry, as far as it gets; how many parts were done."""
+    done = 0
+    with contextlib.suppress(OSError, Refused):
+        before = caches.look(str(path), ID, 0)
+        for part in (caches.move, caches.restore, caches.move, caches.forget):
+            part(before)
+            done += 1
+    return done
+
+
 @needs_root
-def test_links_swapped_in_all_the_time_never_reach_what_is_roots(home: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("stays", [1, 10_000])
+def test_a_link_swapped_in_at_any_call_never_reaches_what_is_roots(home: Path, tmp_path: Path, stays: int) -> None:
     precious = tmp_path / "precious"
     for name in ("sampling", "keep"):
         (precious / name).mkdir(parents=True)
+        (precious / name / "file").write_text("x")
     real = home / "cached_ops"
-    entry(home)
-    moved = 0
 
-    def swap() -> None:
-        spare = home / "spare"
-        while True:
-            real.rename(spare)
-            real.symlink_to(precious)
+    def played(at: int) -> tuple[Swapper, int]:
+        shutil.rmtree(home / "spare", ignore_errors=True)
+        if real.is_symlink():
             real.unlink()
-            spare.rename(real)
+        shutil.rmtree(real, ignore_errors=True)
+        path = entry(home)
+        with Swapper(real, precious, at, stays) as swapper:
+            return swapper, whole_road(path)
 
-    # A process of its own: the rights that are taken on are those of the whole process.
-    swapper = multiprocessing.get_context("fork").Process(target=swap)
-    swapper.start()
-    try:
-        for number in range(300):
-            with contextlib.suppress(OSError, Refused):
-                before = caches.look(str(real / "sampling"), ID, number)
-                caches.move(before)
-                moved += 1
-                caches.restore(before)
-        assert swapper.is_alive()
-    finally:
-        swapper.kill()
-        swapper.join()
-    assert moved
-    assert names(precious) == ["keep", "sampling"]
+    before = [(path, path.lstat().st_ino, path.lstat().st_ctime_ns) for path in sorted(precious.rglob("*"))]
+    counted, done = played(0)
+    assert done == 4 and counted.calls > 50
+    ends = set()
+    for at in range(1, counted.calls + 1):
+        swapper, done = played(at)
+        assert swapper.swapped, at
+        assert [(path, path.lstat().st_ino, path.lstat().st_ctime_ns) for path in sorted(precious.rglob("*"))] == before
+        ends.add(done)
+    # Swaps end the road at each part that can't do without the entry; others come too late, or only cost the deletion.
+    assert ends == {0, 1, 2, 4}
 
 
 @needs_root
