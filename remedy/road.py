@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from remedy.causes.types import Diagnosis
     from remedy.facts.ask import Asked
     from remedy.facts.run import Runner, Running
-    from remedy.facts.types import LogLine, Snapshot
+    from remedy.facts.types import LogLine, Missing, Snapshot
     from remedy.jit.types import Context, Resolution
     from remedy.unit.types import Launch, Manager, Service
     from remedy.view import View
@@ -117,8 +117,9 @@ def look_here(unit: str, *, user: bool = False, gpu_arch: str | None = None) -> 
 
 def resolve_here(
     unit: str, *, user: bool = False, gpu_arch: str | None = None
-) -> tuple[Service, tuple[Resolution, ...]]:
-    """A unit of the machine that remedy runs on, and what its JIT libraries will meet; its log is not asked for."""
+) -> tuple[Service, tuple[Resolution, ...], tuple[Missing, ...]]:
+    """A unit of the machine that remedy runs on, what its JIT libraries will meet, and what could not be had of it; its
+    log is not asked for."""
     here = _ask_here(unit, user, gpu_arch, journal=False)
     from remedy.facts import collect  # noqa: F401
     from remedy.jit import libraries, resolve_all
@@ -126,7 +127,7 @@ def resolve_here(
     libraries()
     machine = here.machine()
     service, started, snapshot = gather(unit, machine, gpu_arch=gpu_arch, asked=here.asked)
-    return service, resolve_all(context_of(machine, service, started, snapshot))
+    return service, resolve_all(context_of(machine, service, started, snapshot)), snapshot.missing
 
 
 def gather(

@@ -90,11 +90,13 @@ def snapshot(unit: str, *, gpu_arch: str | None, user: bool) -> int:
 
 
 def check(unit: str, *, gpu_arch: str | None, user: bool) -> int:
-    """One line of reason where the service's toolchain can't work."""
+    """One line of reason where the service's toolchain can't work; on standard error why none could be looked at."""
     from remedy.show.host import typed
     from remedy.show.text import plain
 
-    service, resolutions = resolve_here(unit, user=user, gpu_arch=gpu_arch)
+    service, resolutions, missing = resolve_here(unit, user=user, gpu_arch=gpu_arch)
+    for why in (one.why for one in missing if one.fact == "interpreter" and not resolutions):
+        print(f"{service.name}: nothing is known of its libraries: {plain(why)}", file=sys.stderr)
     fatal = [problem for resolution in resolutions for problem in resolution.problems if problem.fatal]
     if not fatal:
         return Exit.DONE

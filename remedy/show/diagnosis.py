@@ -138,7 +138,9 @@ def diagnosis_text(look: Look, columns: int = 80, *, next_step: bool = True) -> 
     others = look.diagnosis.findings[1:]
     if others:
         parts.append(others_text(others, columns, runs=root.id == "healthy"))
-    if look.snapshot.missing and root.id != "healthy":
+    state = look.snapshot.state
+    # A service that runs shows by that what it has; where it does not, nothing found is not nothing there.
+    if look.snapshot.missing and (root.id != "healthy" or state is None or state.active_state != "active"):
         parts.append(missing_text(look.snapshot.missing, columns))
     if next_step:
         parts.append(next_text(look.service.name, look.diagnosis, columns))

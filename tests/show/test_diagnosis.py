@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
 from remedy.causes.engine import explain
-from remedy.causes.types import Evidence
-from remedy.show.diagnosis import explained_text, log_text, time_of
+from remedy.causes.types import Diagnosis, Evidence, Finding
+from remedy.facts.types import Missing, UnitState
+from remedy.road import look, tree
+from remedy.show.diagnosis import diagnosis_text, explained_text, log_text, time_of
+from remedy.value import replace
 
 COMMAND = f"/usr/local/cuda/bin/nvcc {'-isystem /usr/include ' * 40}-o /srv/cache/page.cuda.o"
 
@@ -73,3 +77,24 @@ def test_times_of_a_journal_are_shown_in_local_time(zone: str, monkeypatch: pyte
 @pytest.mark.parametrize("source", ["", "journal 2026-02-30TZ", "TZ", "journal"])
 def test_any_other_place_is_shown_as_it_is(source: str) -> None:
     assert time_of(source) == source
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (UnitState("active"), False),
+        (UnitState("inactive"), True),
+        (UnitState("activating"), True),
+        (None, True),
+    ],
+)
+def test_nothing_found_is_told_from_nothing_seen(tmp_path: Path, state: UnitState | None, said: bool) -> None:
+    unit = tmp_path / "etc/systemd/system/a.service"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\nExecStart=/root/venv/bin/python3 -m sglang.launch_server\n")
+    seen = look("a", tree(str(tmp_path)))
+    well = Diagnosis((Finding("healthy", True, "likely", False, "Nothing wrong was found."),))
+    missing = (Missing("interpreter", "this user may not look there: run as root"),)
+    snapshot = replace(seen.snapshot, state=state, missing=missing)
+    text = diagnosis_text(replace(seen, snapshot=snapshot, diagnosis=well))
+    assert ("\n\nNot known\n  interpreter  this user may not look there: run as root" in text) == said
