@@ -6,6 +6,7 @@ from remedy.causes.case import Case
 from remedy.causes.entry import Cause, Claim, Weight
 from remedy.causes.shared import BUILD_FAILED, EMPTY_ARCHS
 from remedy.causes.types import Evidence
+from remedy.unit.types import Fault
 from remedy.value import replace
 
 
@@ -15,10 +16,11 @@ def combined(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:
     if said:
         claim = _joined(claim, said, Weight.DECISIVE)
     claim = _with_foresight(case, cause, claim or _by_facts(case, cause))
-    faults = [fault for fault in case.faults if fault.kind in cause.faults and fault.mend]
-    if claim is not None and faults and cause.handling == "advise":
-        # The unit's own line says more exactly what to write.
-        claim = replace(claim, advice=f"{faults[0].place}: {faults[0].mend}.")
+    fault = next(iter(_faults(case, cause)), None)
+    if claim is not None and fault and cause.handling == "advise":
+        # The unit's own line says more exactly what is wrong, and what to write.
+        advice = f"{fault.place}: {fault.mend}." if fault.mend else ""
+        claim = replace(claim, summary=f"{fault.text}, so systemd starts nothing.", advice=advice)
     if claim is not None and cause.consequence:
         return replace(claim, weight=min(claim.weight, Weight.NOTED))
     return claim
@@ -38,12 +40,20 @@ def _joined(claim: Claim | None, facts: tuple[Evidence, ...], weight: Weight) ->
     return replace(claim, weight=max(claim.weight, weight), certainty="confirmed", evidence=claim.evidence + facts)
 
 
+def _faults(case: Case, cause: Cause) -> tuple[Fault, ...]:
+    """The faults of the unit's text that keep it from being started. A bad line that systemd ignores, or an optional
+    file, does not.
+    """
+    stopped = case.load_state in cause.load_states if cause.load_states else not case.environment_known
+    return tuple(fault for fault in case.faults if fault.kind in cause.faults and stopped)
+
+
 def _said_by_systemd(case: Case, cause: Cause) -> tuple[Evidence, ...]:
     """What the manager itself states: exit statuses of its own, the unit's result and load state, its text's faults."""
     said: list[Evidence] = []
     if case.load_state in cause.load_states:
         said.append(case.fact(f"systemd says that the unit is {case.load_state}"))
-    said += [Evidence("fact", fault.text, str(fault.place)) for fault in case.faults if fault.kind in cause.faults]
+    said += [Evidence("fact", fault.text, str(fault.place)) for fault in _faults(case, cause)]
     state = case.state
     if state is not None and state.active_state != "active":
         if state.exec_main_code == 1 and state.exec_main_status in cause.statuses:

@@ -50,12 +50,13 @@ _STARTS = (
 )  # fmt: skip
 _PEM = r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
 _SCHEME = r"(?i:\b(bearer|basic)\s+)[\w.~+/=-]{6,}"
-_USERINFO = r"(?P<scheme>\b[A-Za-z][\w+.-]*://)(?P<user>[^\s/:@'\"]*):[^\s/@'\"]*@"
-_USER_ONLY = r"(?P<scheme>\b[A-Za-z][\w+.-]*://)[^\s/:@'\"]{16,}@"
-# What a secret stands behind: NAME=, --name, "name": or Name:
-_ASSIGNED = r"(?P<name>[A-Za-z_][\w.-]*)="
-_OPTION = r"(?P<name>--?[A-Za-z][\w-]*)[ \t]+(?![-\s])"
-_KEYED = r"(?P<name>[\"']?[A-Za-z_][\w-]*[\"']?)\s*:\s*"
+_USERINFO = r"(?P<scheme>\b[A-Za-z][\w+.-]{0,30}://)(?P<user>[^\s/:@'\"]*):[^\s/@'\"]*@"
+_USER_ONLY = r"(?P<scheme>\b[A-Za-z][\w+.-]{0,30}://)[^\s/:@'\"]{16,}@"
+# What a secret stands behind: NAME=, --name, "name": or Name:. Names begin where no letter stands before them, and are
+# bounded: else each letter of a long word is tried as a beginning, and all of its rest as the name.
+_ASSIGNED = r"(?<![A-Za-z_])(?P<name>[A-Za-z_][\w.-]{0,200})="
+_OPTION = r"(?P<name>--?[A-Za-z][\w-]{0,200})[ \t]+(?![-\s])"
+_KEYED = r"(?<![A-Za-z_])(?P<name>[\"']?[A-Za-z_][\w-]{0,200}[\"']?)\s*:\s*"
 _VALUE = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^\s\"',;}]+"
 #: Up to the quote that was opened before the name, as in "NAME=some value".
 _UNTIL = {'"': r'(?:[^"\\\n]|\\.)*(?=")', "'": r"(?:[^'\\\n]|\\.)*(?=')"}

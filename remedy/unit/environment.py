@@ -239,7 +239,8 @@ def _file(
             continue
         except (OSError, BadSyntax) as bad:
             reason = bad.strerror if isinstance(bad, OSError) else str(bad)
-            faults.append(Fault("environment-file-unreadable", f"{path}: {reason}", wanted.source))
+            mend = f"correct {path}; systemd-analyze verify does not look into it"
+            faults.append(Fault("environment-file-unreadable", f"{path}: {reason}", wanted.source, mend))
             if wanted.optional:
                 continue
             raise _CannotStart from None

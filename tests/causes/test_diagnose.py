@@ -180,14 +180,32 @@ def test_a_refused_start_is_never_the_root_of_a_known_fault() -> None:
             "environment-file-missing",
         ),
         (
-            Service("x.service", "loaded", environment={}, faults=(Fault("user-unknown", "no", Place("/u", 4)),)),
+            Service("x.service", "loaded", faults=(Fault("user-unknown", "no", Place("/u", 4)),)),
             "user-unknown",
+        ),
+        # systemd ignores the line, or does without the file, and starts the service.
+        (
+            Service(
+                "x.service", "loaded", environment={}, faults=(Fault("bad-setting", "is ignored", Place("/u", 1)),)
+            ),
+            "unknown",
+        ),
+        (
+            Service(
+                "x.service",
+                "loaded",
+                environment={},
+                faults=(Fault("environment-file-unreadable", "bad", Place("/u", 1)),),
+            ),
+            "unknown",
         ),
     ],
 )
 def test_faults_of_the_unit(service: Service, cause: str) -> None:
-    root = diagnose((), UnitState(active_state="failed", result="resources"), service=service).root
+    result = "exit-code" if cause == "user-unknown" else "resources"
+    root = diagnose((), UnitState(active_state="failed", result=result), service=service).root
     assert root.id == cause
+    assert not service.faults or cause == "unknown" or root.summary == "no, so systemd starts nothing."
 
 
 def test_a_literal_variable_in_the_unit_is_named_with_its_line() -> None:
