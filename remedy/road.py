@@ -48,11 +48,12 @@ def this_machine(*, user: bool = False) -> Machine:
     return seen_through(view, Programs(), user=user)
 
 
-def seen_through(view: View, runner: Runner, *, user: bool = False) -> Machine:
-    """A running machine as a view and a runner show it: this one, recorded or replayed."""
+def seen_through(view: View, runner: Runner, *, user: bool = False, owner: str | None = None) -> Machine:
+    """A running machine as a view and a runner show it: this one, recorded or replayed. ``owner`` is whose user manager
+    it is, ourselves for None."""
     from remedy.facts.manager import live_manager
 
-    return Machine(view, runner, live_manager(view, runner, user=user))
+    return Machine(view, runner, live_manager(view, runner, user=user, owner=owner))
 
 
 def tree(root: str, *, systemd: int | None = None) -> Machine:

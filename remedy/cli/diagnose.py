@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from remedy import __version__
 from remedy.errors import Exit, UsageError
 from remedy.hints import TYPE_CHECKING
 from remedy.road import Look, look, look_here, resolve_here, seen_through, tree
@@ -59,7 +60,7 @@ def exit_code(diagnosis: Diagnosis) -> Exit:
 def replayed(unit: str, path: str, gpu_arch: str | None) -> Look:
     """The look that a snapshot file holds. Raises UsageError where it is none."""
     from remedy.facts.recorded import ReplayRunner, ReplayView
-    from remedy.facts.snapshot_file import load
+    from remedy.facts.snapshot_file import load, of_another_remedy
 
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -67,7 +68,10 @@ def replayed(unit: str, path: str, gpu_arch: str | None) -> Look:
     except OSError as error:
         raise UsageError(f"--snapshot {path}: {error.strerror}") from None
     recording = load(text, path)
-    machine = seen_through(ReplayView(recording), ReplayRunner(recording))
+    if note := of_another_remedy(recording, path, __version__):
+        print(note, file=sys.stderr)
+    owner = recording.about.get("owner") or None
+    machine = seen_through(ReplayView(recording), ReplayRunner(recording), user=owner is not None, owner=owner)
     return look(unit, machine, gpu_arch=gpu_arch or recording.about.get("gpu_arch") or None)
 
 
@@ -76,15 +80,12 @@ def snapshot(unit: str, *, gpu_arch: str | None, user: bool) -> int:
     from remedy.facts.files import Files
     from remedy.facts.recorded import Recording, RecordingRunner, RecordingView
     from remedy.facts.run import Programs
-    from remedy.facts.snapshot_file import dump
+    from remedy.facts.snapshot_file import about, dump
     from remedy.show.secrets import redact
 
-    recording = Recording(about={"unit": unit, "gpu_arch": gpu_arch or ""})
-    view = Files()
-    recorded = seen_through(
-        RecordingView(view, recording, redact), RecordingRunner(Programs(), recording, redact), user=user
-    )
-    look(unit, recorded, gpu_arch=gpu_arch)
+    recording = Recording(about=about(unit, gpu_arch, __version__, user=user))
+    view, runner = RecordingView(Files(), recording, redact), RecordingRunner(Programs(), recording, redact)
+    look(unit, seen_through(view, runner, user=user), gpu_arch=gpu_arch)
     sys.stdout.write(dump(recording))
     return Exit.DONE
 

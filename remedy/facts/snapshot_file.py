@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 
 from remedy.errors import UsageError
@@ -19,6 +20,20 @@ _KINDS: Mapping[str, Kind] = {"file": "file", "directory": "directory", "symlink
 
 class _Malformed(Exception):
     """What in the file is not as a snapshot has it."""
+
+
+def about(unit: str, gpu_arch: str | None, version: str, *, user: bool) -> dict[str, str]:
+    """What a snapshot says of itself: what was looked at, as whom, and which remedy asked."""
+    owner = str(os.geteuid()) if user else ""
+    return {"unit": unit, "gpu_arch": gpu_arch or "", "owner": owner, "remedy": version}
+
+
+def of_another_remedy(recording: Recording, name: str, version: str) -> str | None:
+    """What to know of a snapshot that another version of remedy made; None where it was this ``version``."""
+    maker = recording.about.get("remedy") or "an older one"
+    if maker == version:
+        return None
+    return f"{name} was made by another remedy ({maker}, this is {version}): what that did not ask for is not known"
 
 
 def dump(recording: Recording) -> str:

@@ -11,7 +11,8 @@ from remedy.facts.files import Files
 from remedy.facts.packages import STATUS
 from remedy.facts.recorded import Recording, RecordingRunner, RecordingView, ReplayRunner, ReplayView
 from remedy.facts.run import Result, run
-from remedy.facts.snapshot_file import dump, load
+from remedy.facts.snapshot_file import about, dump, load, of_another_remedy
+from remedy.road import look, seen_through
 from tests.facts.answers import Answers
 from tests.facts.test_journal import entry
 from tests.memory import MemoryView
@@ -149,3 +150,34 @@ def test_a_damaged_section_is_one_clear_error(section: str, value: object) -> No
     document[section] = value
     with pytest.raises(UsageError, match="no snapshot of remedy's"):
         load(json.dumps(document), "snap.json")
+
+
+@pytest.mark.parametrize(
+    ("maker", "said"),
+    [
+        (None, "(an older one, this is"),
+        ("0.0.1", "f.json was made by another remedy (0.0.1, this is"),
+        ("0.1.0", None),
+    ],
+)
+def test_a_snapshot_of_another_remedy_is_read_and_told_apart(maker: str | None, said: str | None) -> None:
+    recording = load(dump(Recording({"unit": "x"} | ({"remedy": maker} if maker else {}))), "f.json")
+    note = of_another_remedy(recording, "f.json", "0.1.0")
+    assert (said in note if note else None) if said else note is None
+
+
+def test_a_user_s_unit_is_found_again_by_somebody_else() -> None:
+    unit = "[Service]\nExecStart=/bin/true\n"
+    view = MemoryView(
+        {
+            "/home/llm/.config/systemd/user/x.service": unit,
+            "/etc/passwd": "root:x:0:0::/root:/bin/sh\nllm:x:1001:1001::/home/llm:/bin/sh\n",
+        }
+    )
+    recording = Recording({**about("x", None, "0.1.0", user=True), "owner": "1001"})
+    runner = RecordingRunner(Answers({}), recording, redact)
+    live = look("x", seen_through(RecordingView(view, recording, redact), runner, user=True, owner="1001"))
+    again = load(dump(recording), "f.json")
+    machine = seen_through(ReplayView(again), ReplayRunner(again), user=True, owner=again.about["owner"])
+    assert live.service.fragment == "/home/llm/.config/systemd/user/x.service"
+    assert look("x", machine).service == live.service

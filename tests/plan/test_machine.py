@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.lab.machine import Machine
+from tests.lab.machine import PROJECT, Machine
 
 pytestmark = pytest.mark.machine
 
@@ -107,3 +110,36 @@ def test_a_service_that_runs_is_not_restarted_without_a_word(machine: Machine) -
     done = machine.exec(["remedy", "fix", "shape", "--dry-run", "--restart", "--json"], check=False)
     assert (done.returncode, json.loads(done.stdout.splitlines()[-1])["outcome"]) == (3, "planned")
     machine.exec("systemctl stop shape")
+
+
+NOISE = r"""#!/bin/bash
+echo 'WARNING Failed to get device capability: SM 12.x requires CUDA >= 12.9.'
+echo 'RuntimeError: FlashInfer requires GPUs with sm75 or higher'
+for i in {1..4000}; do echo "line $i with HF_TOKEN=hf_ThisIsNoToken00000000"; done
+printf 'bytes \xff\xfe \x80, password: hunter2hunter2\nhttps://user:s3cr3tword@mirror/x\n'
+head -c 40000 /dev/zero | tr '\0' x; echo ' sk-abcdefghijklmnop123456'
+exit 1
+"""
+SECRETS = ("hf_ThisIs", "hunter2", "s3cr3tword", "sk-abcdef")
+
+
+def test_a_snapshot_gives_the_same_verdict_elsewhere(machine: Machine, tmp_path: Path) -> None:
+    """A start that logged more than is read at first, bytes that are no text, an environment of 300 KB, and secrets in
+    all of them: diagnosed here, on a machine that has none of it."""
+    machine.write("/opt/noise.sh", NOISE.encode())
+    large = [f"Environment=LARGE_{number}={'v' * 500}" for number in range(600)]
+    lines = ("LogRateLimitIntervalSec=0", "ExecStartPre=/opt/noise.sh", "EnvironmentFile=/etc/default/shape", *large)
+    text = service(f"Environment=PATH={OLD}/bin:{BASE}", *lines).replace("30007", "30007 --api-key sk-abcdefghijklmnop")
+    machine.write(UNIT, text.encode())
+    machine.write("/etc/default/shape", b"API_PASSWORD='hunter2hunter2'\n")
+    machine.exec("chmod 755 /opt/noise.sh; systemctl daemon-reload; systemctl start shape", check=False)
+    machine.exec("for i in $(seq 100); do systemctl is-failed -q shape && exit; sleep 0.1; done; exit 1")
+    live = machine.exec("remedy diagnose shape --json", check=False).stdout
+    snapshot = tmp_path / "facts.json"
+    snapshot.write_text(machine.exec("remedy snapshot shape").stdout)
+    command = [sys.executable, "-m", "remedy", "diagnose", "shape", "--snapshot", str(snapshot), "--json"]
+    there = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert (there.returncode, there.stderr) == (3, "")
+    assert json.loads(there.stdout) == json.loads(live)
+    assert json.loads(live)["causes"][0]["id"] == "nvcc-too-old"
+    assert [secret for secret in SECRETS if secret in live + snapshot.read_text()] == []
