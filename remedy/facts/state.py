@@ -68,7 +68,8 @@ def parse_state(text: str, boot: int, up: float = 0.0) -> UnitState:
 
 def boot_time(view: View) -> int:
     """When the machine booted, to the second, in microseconds since the epoch: proc_stat(5)."""
-    _, _, after = text_of(view, "/proc/stat").partition("\nbtime ")
+    # The line comes late in the file, and first in what a snapshot keeps of it.
+    _, _, after = f"\n{text_of(view, '/proc/stat')}".partition("\nbtime ")
     digits = after.partition("\n")[0]
     return int(digits) * 1_000_000 if digits.isdecimal() else 0
 

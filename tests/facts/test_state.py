@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from remedy.facts.condense import condensed_read
 from remedy.facts.run import Result
 from remedy.facts.state import boot_time, parse_state, read_state, start_state
 from remedy.facts.types import UnitState
@@ -47,7 +48,9 @@ def test_an_unknown_state_has_a_reason() -> None:
 
 
 def test_boot_time() -> None:
-    assert boot_time(MemoryView({"/proc/stat": "cpu 1 2\nbtime 1796172251\nprocesses 9\n"})) == 1796172251000000
+    whole = "cpu 1 2\nbtime 1796172251\nprocesses 9\n"
+    for text in (whole, condensed_read("/proc/stat", whole.encode(), str)):
+        assert boot_time(MemoryView({"/proc/stat": text})) == 1796172251000000
     assert boot_time(MemoryView()) == 0
 
 
