@@ -54,7 +54,7 @@ def _unread(scan: Scan) -> str:
         parts.append(f"{scan.unread / (1 << 20):.0f} MiB between its first {HEAD >> 20} and last {TAIL >> 20} MiB")
     if scan.passed_over:
         parts.append(f"{scan.passed_over} lines among very many that look like errors")
-    counted = "; log:-1 is its last line" if scan.unread else ""
+    counted = "; lines behind them are counted from the end, -1 is the last" if scan.unread else ""
     return f"of the log, {' and '.join(parts)} were not read{counted}" if parts else ""
 
 

@@ -21,7 +21,7 @@ def test_the_cause_at_either_end_is_found_with_its_line(place: str) -> None:
     found = engine.explain_blocks(ends(whole))
     assert found.root.id == "exec-failed"
     assert found.root.evidence[0].source.split()[0] == ("log:1" if place == "first" else "log:-1")
-    assert "MiB between" in found.unread and "log:-1 is its last line" in found.unread
+    assert "MiB between" in found.unread and "-1 is the last" in found.unread
 
 
 def test_behind_a_gap_lines_are_counted_from_the_end() -> None:
