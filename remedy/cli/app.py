@@ -88,7 +88,7 @@ def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
     host: Annotated[
         str | None,
-        typer.Option("--host", metavar="USER@MACHINE", help="Do it there, over ssh, which needs only Python there."),
+        typer.Option("--host", metavar="USER@MACHINE", help="Run it there, over ssh; only Python has to be there."),
     ] = None,
 ) -> None:
     # A command line with --host is not read here: ``run`` sends it on. What is left is one without a command.

@@ -123,7 +123,7 @@ def confirm(question: str, *, yes: bool, json: bool, ask: Callable[[str], str] =
     if yes:
         return
     if not can_ask(json):
-        raise Refused("without a terminal nothing is asked, and nothing is changed", hint="--yes asks no question")
+        raise Refused("without a terminal nothing is asked, and nothing is changed", hint="--yes goes ahead unasked")
     sys.stderr.write(f"\n{question} [y/N] ")
     sys.stderr.flush()
     try:
