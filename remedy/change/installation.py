@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from remedy.change import alternatives, apt, marks, packages
+from remedy.change import alternatives, apt, leftovers, marks, packages
 from remedy.change.files import sync_systems
 from remedy.change.interrupts import Interrupts
 from remedy.change.types import PackagesBefore
@@ -97,7 +97,9 @@ def _undo(step: InstallPackages, before: PackagesBefore, log: Path, report: Repo
         apt.repair(log, list(packages.undo(before, now, step.requested).purge), report)
         now = apt.installed()
     plan = packages.undo(before, now, step.requested)
+    leftovers.note(_backups(log), plan.purge)
     reasons = _take_away(plan, before, log, report)
+    leftovers.remove(_backups(log))
     apt.mark_automatic([one.name for one in before.packages if one.automatic])
     links = alternatives.restore(before)
     kept = [name for name, _ in plan.kept]
