@@ -40,6 +40,11 @@ _ETC = Path("/etc/systemd/system")
 _LIBRARIES = (Path("/usr/local/lib/systemd/system"), Path("/usr/lib/systemd/system"))
 
 
+def announce(state_dir: Path) -> None:
+    """Before there is a ledger: leave the mark, so that whoever comes after a crash looks for one. Raises OSError."""
+    _replace(state_dir / "unfinished", "\n")
+
+
 def prepare(state_dir: Path, ledger: Ledger, etc: Path | None = None) -> None:
     """Before a transaction touches anything: leave the mark that the unit looks for, and the unit. Raises OSError.
 

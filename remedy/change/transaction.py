@@ -46,8 +46,10 @@ def apply(
     with Lock(state_dir, f"remedy fix {plan.unit}") as lock, noting as interrupts:
         refuse_unfinished(state_dir)
         try:
+            boot.announce(state_dir)
             ledger = Ledger.create(state_dir, plan, keep_packages=keep_packages)
         except OSError as error:
+            boot.clear(state_dir)
             raise Refused(
                 f"{state_dir}: {error.strerror}", hint="the ledger must be on the disk before a change"
             ) from error

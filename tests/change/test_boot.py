@@ -74,3 +74,13 @@ def test_what_a_crash_left_in_the_middle_of_clearing(etc: Path, tmp_path: Path, 
 def test_the_packaged_unit_is_the_same() -> None:
     packaged = Path(__file__).parents[2] / "units" / boot.NAME
     assert packaged.read_text() == boot.TEXT.format(command="remedy")
+
+
+def test_the_mark_is_there_before_the_ledger(etc: Path, tmp_path: Path, ledger: Ledger) -> None:
+    boot.announce(tmp_path / "state")
+    mark = tmp_path / "state/unfinished"
+    assert mark.exists() and names(etc) == []
+    boot.prepare(tmp_path / "state", ledger, etc)
+    assert mark.read_text().startswith(ledger.id + "\n") and names(etc) != []
+    boot.clear(tmp_path / "state")
+    assert names(etc) == [] and not mark.exists()
