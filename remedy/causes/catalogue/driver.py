@@ -146,6 +146,8 @@ _GONE: Final = (
         r"NVML Shared Library Not Found|Failed to initialize NVML|NVML: (?:Unknown Error|Not Found"
         r"|Driver Not Loaded|GPU is lost)|NVMLError_\w+",
     ),
+    # NVIDIA's Go bindings, where dlopen of libnvidia-ml.so.1 fails (the device plugin for Kubernetes, nvidia-docker)
+    Signature("could not load NVML library"),
     Signature("GPU is lost"),
     Signature("RmInitAdapter failed"),
     # kernel and udev: no device that this driver serves, or a module that does not fit the running kernel
@@ -214,6 +216,12 @@ _BOOT: Final = (
 _COUNTING: Final = Signature("nexpected error from cudaGetDeviceCount", weak=True)
 # On NVSwitch machines the fabric manager must have come first (CUDA driver API, CUDA_ERROR_SYSTEM_NOT_READY).
 _FABRIC: Final = (Signature("system not yet initialized"), Signature("SYSTEM_NOT_READY"))
+# systemd.unit(5), ConditionPathExists=: the manager's words where the nodes were not there yet, and systemctl's
+_NO_NODES: Final = any_of(
+    "unmet condition check",
+    "was not met",
+    pattern=r"Condition\w+=\|?/dev/nvidia\S*",
+)
 _BOOT_NOTE: Final = r"(?i)\bboot|reboot|after (?:power|restart)|before the driver|later by hand|manual(?:ly)? .*works"
 
 
@@ -234,7 +242,7 @@ def _not_ready(case: Case) -> Claim | None:
     if case.has(*NO_GPU) and case.facts.driver and case.facts.gpu and not rules.driver_lacks(case.facts):
         text = f"the driver ({rules.dotted(case.facts.driver)}) and the GPU ({case.facts.gpu}) are there now"
         return claim_from(case.hits(*NO_GPU), (case.fact(text, "driver"),), certainty="possible", weight=Weight.NOTED)
-    return None
+    return claim_from(case.hits(*_NO_NODES), certainty="likely", weight=Weight.NOTED)
 
 
 def _missing(case: Case) -> Claim | None:
@@ -297,7 +305,7 @@ CAUSES: Final = (
         summary="At boot the service started before the NVIDIA driver or its device nodes were there.",
         advice="`remedy fix {unit}` orders it after the driver (After=, Wants=nvidia-persistenced.service).",
         judge=_not_ready,
-        signatures=(*NO_GPU, *_GONE, *_BOOT, *_FABRIC),
+        signatures=(*NO_GPU, *_GONE, *_BOOT, *_FABRIC, *_NO_NODES),
         page=Page(
             meaning="The program asked for a GPU seconds before there was one. Started by hand later, it works.",
             origin="Nothing in the unit waits for the driver: multi-user.target doesn't. The module loads late, "

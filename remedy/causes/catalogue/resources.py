@@ -117,7 +117,7 @@ _SHM_FAIL: Final = Signature(
 )
 
 _NCCL: Final = (
-    Signature("NCCL", r"NCCL [Ee]rror"),
+    Signature("NCCL", r"NCCL (?:[Ee]rror|failure)"),
     Signature("nccl", r"nccl(?:SystemError|UnhandledCudaError|InternalError|RemoteError|InvalidUsage|InvalidArgument)"),
     Signature("ncclCommInitRank", r"ncclCommInitRank.{0,40}(?:fail|error|:)"),
     Signature("NCCL WARN"),
