@@ -80,7 +80,9 @@ BUILD_FAILED: Final = (
     Signature("Ninja build failed", weak=True, library="flashinfer"),
     Signature("'ninja'", r"Command '\['ninja'", weak=True),
     Signature("ninja exited with status", weak=True, library="tvm-ffi"),
+    # torch raises both where ninja failed: the first for load(), the second for setup.py.
     Signature("Error building extension", weak=True, library="torch"),
+    Signature("Error compiling objects for extension", weak=True, library="torch"),
     Signature("FAILED: ", r"FAILED: (?:\[code=\d+\] )?\S+\.(?:o|so)\b", weak=True),
     Signature("NVCC compilation failed", weak=True, library="deep-gemm"),
     Signature("Failed to build JIT module", weak=True, library="sglang"),
@@ -150,7 +152,8 @@ INSUFFICIENT_DRIVER: Final = Signature("driver version is insufficient", r"CUDA 
 SHARED_OBJECT: Final = Signature(
     "cannot open shared object", r"(?P<lib>lib[\w+.-]*\.so[.\d]*|[\w.-]+\.so[.\d]*): cannot open shared object"
 )
-UNDEFINED_SYMBOL: Final = Signature("undefined symbol", r"undefined symbol: (?P<symbol>\w+)")
+# ld.so writes a colon, who retypes its line often none: then only a name that can't be prose counts.
+UNDEFINED_SYMBOL: Final = Signature("undefined symbol", r"undefined symbol(?:: | (?=_Z|cu[A-Z]))(?P<symbol>\w+)")
 OUT_OF_MEMORY_KILL: Final = Signature("Killed process", r"Killed process (?P<pid>\d+),? \((?P<victim>[^)]*)\)")
 TIMED_OUT: Final = any_of(
     "tart operation timed out",

@@ -40,6 +40,8 @@ TRAPS = [
     "AssertionError: tensor parallel size (3) must divide number of heads",
     "torch._dynamo.exc.Unsupported: Graph break under GenericContextWrappingVariable",
     "TypeError: 'NoneType' object is not subscriptable",
+    "ERROR: the loader met an undefined symbol while importing; see the undefined symbol cudnn list above",
+    "x.cpp:7:3: error: expected primary-expression\nRuntimeError: Error compiling objects for extension",
     "ConnectionError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded",
     "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
     "EOFError: Ran out of input",
