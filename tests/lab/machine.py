@@ -241,7 +241,9 @@ class Machine:
         inside = ["sh", "-c", command] if isinstance(command, str) else list(command)
         extra = [f"{name}={value}" for name, value in (env or {}).items()]
         base = [f"{name}={value}" for name, value in ENVIRONMENT.items()]
-        argv = ["nsenter", "-t", str(self._leader), "-a", "--root", "--wd", "--", "env", "-i", *base]
+        # As from a terminal: whoever runs the tests in the background of a shell ignores SIGINT, and so would these.
+        fresh = ["env", "-i", "--default-signal=INT", *base]
+        argv = ["nsenter", "-t", str(self._leader), "-a", "--root", "--wd", "--", *fresh]
         if user is not None:
             argv += ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--reset-env", "env"]
             argv += [f"PATH={ENVIRONMENT['PATH']}"]
