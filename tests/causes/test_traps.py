@@ -35,6 +35,8 @@ TRAPS = [
     "INFO 01-01 [x.py:1] Using nvcc from /usr/local/cuda/bin/nvcc\n"
     "INFO 01-01 flashinfer.jit: Finished loading JIT ops: page\n"
     "RuntimeError: shape mismatch: value tensor of shape [1] cannot be broadcast",
+    "Lock file exists in build directory: '/root/.cache/torch_extensions/py310_cu128/plugin/lock'\n"
+    "RuntimeError: shape mismatch: value tensor of shape [1] cannot be broadcast",
     "[1/3] /usr/local/cuda-12.8/bin/nvcc -c a.cu -o a.o\n"
     "[2/3] /usr/local/cuda-12.8/bin/nvcc -c b.cu -o b.o\n[3/3] c++ a.o b.o -o x.so\n"
     "AssertionError: tensor parallel size (3) must divide number of heads",

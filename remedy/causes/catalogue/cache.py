@@ -130,6 +130,8 @@ _WAITING: Final = (
     Signature("filelock", r"acquire \(\S*filelock/", library="flashinfer"),
     Signature("could not be acquired", r"file lock '?[^']*\.lock"),
 )
+# The file that torch's baton is, as programs name it that look before they load: ranks that build at once see it too.
+_LOCK_FILE: Final = Signature("lock", r"^(?!.*\bErrno\b).*torch_extensions/(?:[^\s'\"]+/)?lock\b(?!\.)", weak=True)
 _LOADING: Final = Signature(
     "JIT", r"Loading JIT ops: ?\S+|not found, using JIT backend", weak=True, library="flashinfer"
 )
@@ -149,6 +151,9 @@ def _locked(case: Case) -> Claim | None:
     waiting = case.hits(*_WAITING)
     if waiting:
         return claim_from(waiting, tuple(seen))
+    named = case.hits(_LOCK_FILE)
+    if named and not case.errors:
+        return claim_from(named, tuple(seen), certainty="likely", weight=Weight.DECISIVE if seen else Weight.NOTED)
     loading, finished = case.hits(_LOADING), case.hits(_LOADED)
     open_ended = loading and (not finished or finished[-1].line.number < loading[-1].line.number)
     if open_ended and not case.errors:
@@ -249,7 +254,7 @@ CAUSES: Final = (
         summary="The service waits for a lock in a kernel cache whose holder is gone.",
         advice="`remedy fix {unit}` removes the lock after making sure that no build runs.",
         judge=_locked,
-        signatures=(*_WAITING, _LOADING, _LOADED),
+        signatures=(*_WAITING, _LOCK_FILE, _LOADING, _LOADED),
         page=Page(
             meaning="torch up to 2.13 marks a build by a file named `lock` in the extension's folder. Whoever finds "
             "it waits, without a limit and without a word.",

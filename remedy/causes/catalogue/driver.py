@@ -186,6 +186,8 @@ _GONE: Final = (
     Signature("no GPU detected"),
     Signature("no compatible GPUs were discovered"),
     Signature("No CUDA runtime", r"No CUDA runtime is found$"),
+    # torch.utils.cpp_extension without a list: the list of the GPUs that it counts is empty
+    Signature("arch_list[-1] += '+PTX'", library="torch"),
     Signature("number of available GPUs", r"(?:larger than|exceeds?) .{0,30}number of available GPUs"),
     Signature("Device string must not be empty", library="vllm"),
     *any_of(

@@ -29,6 +29,9 @@ _NOT_ON_TARGET: Final = Signature("not supported on .target", r"not supported on
 _UNKNOWN_ARCH: Final = Signature(
     "nknown CUDA arch", r"nknown CUDA arch \((?P<arch>[^)]*)\) or GPU not supported", library="torch"
 )
+_UNKNOWN_NAME: Final = Signature(
+    "nknown CUDA Architecture Name", r"Architecture Name (?P<arch>\S*) in CUDA_SELECT_NVCC_ARCH_FLAGS", library="cmake"
+)
 _MALFORMED: Final = Signature(
     "not enough values to unpack", r"not enough values to unpack \(expected 2, got 1\)", weak=True
 )
@@ -52,7 +55,7 @@ def _listed(case: Case, names: tuple[str, ...] = rules.ARCH_LISTS) -> tuple[Evid
 def _arch_list(case: Case) -> Claim | None:
     listed = _listed(case)
     refused = tuple(hit for hit in reading.refused(case) if reading.target(hit, case) == "list")
-    said = refused + case.hits(_UNKNOWN_ARCH, _SET_LIST) + _without_suffix(case)
+    said = refused + case.hits(_UNKNOWN_ARCH, _UNKNOWN_NAME, _SET_LIST) + _without_suffix(case)
     if said:
         return claim_from(said, listed)
     if case.has(_MALFORMED) and (listed or case.has(_CONTEXT)):
@@ -198,6 +201,7 @@ CAUSES: Final = (
             *UNSUPPORTED_ARCH,
             UNDEFINED_VALUE,
             _UNKNOWN_ARCH,
+            _UNKNOWN_NAME,
             _SET_LIST,
             _NOT_ON_TARGET,
             _REQUIRES_TARGET,

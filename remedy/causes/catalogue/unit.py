@@ -11,7 +11,9 @@ from remedy.causes.types import Evidence
 from remedy.hints import Final
 
 _EXEC_STEP: Final = Signature("Failed at step EXEC spawning", r"spawning (?P<program>\S+?): ")
+# systemd 255 and later, and 248 to 254
 _EXEC_UNABLE: Final = Signature("Unable to locate executable", r"executable '(?P<program>[^']+)'")
+_EXEC_LOCATE: Final = Signature("Failed to locate executable ", r"locate executable (?P<program>\S+?): ")
 _EXEC_STATUS: Final = Signature("203/EXEC")
 _EXEC_OLD: Final = Signature(": Failed to execute ", r"Failed to execute (?P<program>/\S+?): ")
 _EXEC_FORMAT: Final = Signature("xec format error", r"(?:(?P<program>/\S+): )?(?:[Ee]xec format error)")
@@ -26,7 +28,7 @@ _ENV_NO_PROGRAM: Final = Signature("env: ", r"env: ['‘\"]?(?P<program>[\w./-]+
 _IN_PATH: Final = Signature("executable file not found in $PATH", r'exec: "(?P<program>[^"]+)"')
 _STATUS_127: Final = Signature("status=12", r"code=exited, status=12[67]\b", weak=True)
 #: What systemd or the kernel refused by its path, and what was looked for on PATH.
-_REFUSED: Final = (_EXEC_STEP, _EXEC_UNABLE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, _INTERPRETER)
+_REFUSED: Final = (_EXEC_STEP, _EXEC_UNABLE, _EXEC_LOCATE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, _INTERPRETER)
 _LOOKED_FOR: Final = (_NO_COMMAND, _ENV_NO_PROGRAM, _IN_PATH)
 
 
@@ -95,6 +97,8 @@ _ENVIRONMENT_WARNED: Final = (
         "nvalid environment assignment",
         r"nvalid environment assignment,? ?(?:ignoring: )?'?(?P<assignment>[^']*(?:'[^']*'[^']*)?)",
     ),
+    # environment.d(5), which the user's manager and /etc/environment share
+    Signature("invalid variable name", r"invalid variable name \"(?P<assignment>[^\"]*)\", ignoring"),
     Signature("EnvironmentFile= path is not absolute"),
     Signature("path is not absolute, ignoring", r"path is not absolute, ignoring: (?P<assignment>.*)"),
     Signature("Invalid syntax, ignoring: ", r"Invalid syntax, ignoring: (?P<assignment>.*)"),
