@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from remedy.change.again import ROOT, RUNNER, command, line
-from remedy.change.files import sync_folder, write_new
+from remedy.change.files import put, sync_folder, write_new
 from remedy.change.ledger import STATE_DIR, Ledger
 from remedy.facts.files import Files
 from remedy.facts.trust import distrusted
@@ -42,7 +42,7 @@ _LIBRARIES = (Path("/usr/local/lib/systemd/system"), Path("/usr/lib/systemd/syst
 
 def announce(state_dir: Path) -> None:
     """Before there is a ledger: leave the mark, so that whoever comes after a crash looks for one. Raises OSError."""
-    _replace(state_dir / "unfinished", "\n")
+    put(state_dir / "unfinished", b"\n")
 
 
 def prepare(state_dir: Path, ledger: Ledger, etc: Path | None = None) -> None:
@@ -55,7 +55,7 @@ def prepare(state_dir: Path, ledger: Ledger, etc: Path | None = None) -> None:
         etc = _ETC
     mark = state_dir / "unfinished"
     placed = _placed(mark) or (_to_place(etc) if etc else ())
-    _replace(mark, "\n".join((ledger.id, *map(str, placed))) + "\n")
+    put(mark, ("\n".join((ledger.id, *map(str, placed))) + "\n").encode())
     if etc and placed:
         _place(etc, placed)
 
@@ -93,14 +93,6 @@ def _placed(mark: Path) -> tuple[Path, ...]:
         return tuple(Path(line) for line in mark.read_text().splitlines()[1:])
     except OSError:
         return ()
-
-
-def _replace(mark: Path, text: str) -> None:
-    new = mark.with_name(".unfinished")
-    new.unlink(missing_ok=True)
-    write_new(new, text.encode())
-    new.rename(mark)
-    sync_folder(mark.parent)
 
 
 def _to_place(etc: Path) -> tuple[Path, ...]:

@@ -68,6 +68,17 @@ def write_new(path: Path, data: bytes) -> None:
         os.close(fd)
 
 
+def put(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Put a whole file of root's in a path's place, on the disk with its folder: a crash leaves the old one or the new
+    one. Raises OSError."""
+    new = path.with_name(f".{path.name}.remedy")
+    new.unlink(missing_ok=True)
+    write_new(new, data)
+    new.chmod(mode)
+    new.rename(path)
+    sync_folder(path.parent)
+
+
 def _write_all(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from remedy.change.files import sync_folder, write_new
+from remedy.change.files import put
 from remedy.change.packages import base
 from remedy.facts.run import Programs, run
 
@@ -22,11 +22,7 @@ def note(backups: Path, names: Iterable[str]) -> None:
         return
     listing = run(Programs(), ["dpkg-query", "-L", "--", *asked], timeout=_TIMEOUT).text
     paths = {line for line in listing.splitlines() if line.startswith("/")}
-    new = backups / f".{_NAME}"
-    new.unlink(missing_ok=True)
-    write_new(new, "".join(f"{path}\n" for path in sorted(paths | _noted(backups))).encode())
-    new.rename(backups / _NAME)
-    sync_folder(backups)
+    put(backups / _NAME, "".join(f"{path}\n" for path in sorted(paths | _noted(backups))).encode())
 
 
 def remove(backups: Path) -> None:

@@ -6,13 +6,12 @@ from before. Without marks all that came with a package would seem to be wanted 
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from remedy.change.files import sync_folder, write_new
+from remedy.change.files import put
 from remedy.change.packages import base
 from remedy.change.types import PackagesBefore
 
@@ -25,11 +24,7 @@ def kept(backups: Path) -> Iterator[None]:
     """Keep the marks until what apt wrote inside is on the disk. Raises OSError."""
     copy = backups / _NAME
     if not copy.exists():
-        new = backups / f".{_NAME}"
-        new.unlink(missing_ok=True)
-        write_new(new, _bytes(MARKS))
-        new.rename(copy)
-        sync_folder(backups)
+        put(copy, _bytes(MARKS))
     yield
     copy.unlink(missing_ok=True)
 
@@ -42,12 +37,7 @@ def mend(backups: Path, before: PackagesBefore, requested: Iterable[str]) -> fro
         return frozenset()
     old = _bytes(backups / _NAME)
     if _whole(old) and not _whole(_bytes(MARKS)):
-        new = MARKS.with_name(f".{_NAME}.remedy")
-        new.unlink(missing_ok=True)
-        write_new(new, old)
-        new.chmod(stat.S_IMODE(MARKS.stat().st_mode) if MARKS.exists() else 0o644)
-        os.rename(new, MARKS)
-        sync_folder(MARKS.parent)
+        put(MARKS, old, stat.S_IMODE(MARKS.stat().st_mode) if MARKS.exists() else 0o644)
     there = {base(one.name) for one in before.packages if one.status[1:2] == "i"}
     wanted = {base(name.split("=")[0]) for name in requested}
     return frozenset(base(name) for name in before.touched) - there - wanted
