@@ -20,7 +20,7 @@ from remedy.unit.types import EditStyle, FileEdit, Launch, Service
 from remedy.value import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wishes:
     """What the operator asked for. ``timeout`` in seconds, None: from the unit and its earlier starts; ``gpu_arch``
     overrides what the GPUs say; ``user``: the user manager's unit; ``restart``: also a service that does not fail

@@ -7,6 +7,8 @@ from remedy.hints import TYPE_CHECKING
 from remedy.value import dataclass, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from remedy.causes.types import Diagnosis
     from remedy.facts.ask import Asked
     from remedy.facts.run import Runner, Running
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from remedy.view import View
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Look:
     """One look at one service: every value that the rooms handed on."""
 
@@ -30,7 +32,7 @@ class Look:
     diagnosis: Diagnosis
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Machine:
     """What is looked at: a file system, a way to ask programs, and the manager that would start the unit."""
 
@@ -105,13 +107,7 @@ def look(unit: str, machine: Machine, *, gpu_arch: str | None = None) -> Look:
 
 def look_here(unit: str, *, user: bool = False, gpu_arch: str | None = None) -> Look:
     """``look`` on the machine that remedy runs on, sooner: programs answer while the rooms are loaded."""
-    here = _ask_here(unit, user, gpu_arch)
-    from remedy.causes import catalogue, engine  # noqa: F401
-    from remedy.facts import collect  # noqa: F401
-    from remedy.jit import libraries
-
-    catalogue.causes()
-    libraries()
+    here = _ask_here(unit, user, gpu_arch, between=_load_causes)
     machine = here.machine()
     return judge(machine, *gather(unit, machine, gpu_arch=gpu_arch, asked=here.asked))
 
@@ -121,11 +117,9 @@ def resolve_here(
 ) -> tuple[Service, tuple[Resolution, ...], tuple[Missing, ...]]:
     """A unit of the machine that remedy runs on, what its JIT libraries will meet, and what could not be had of it; its
     log is not asked for."""
-    here = _ask_here(unit, user, gpu_arch, journal=False)
-    from remedy.facts import collect  # noqa: F401
-    from remedy.jit import libraries, resolve_all
+    from remedy.jit import resolve_all
 
-    libraries()
+    here = _ask_here(unit, user, gpu_arch, journal=False)
     machine = here.machine()
     service, started, snapshot = gather(unit, machine, gpu_arch=gpu_arch, asked=here.asked)
     return service, resolve_all(context_of(machine, service, started, snapshot)), snapshot.missing
@@ -143,7 +137,7 @@ def gather(
     return service, started, collect(service, started, machine.view, machine.runner, gpu_arch=gpu_arch, asked=asked)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Here:
     """This machine while its programs answer."""
 
@@ -159,8 +153,17 @@ class _Here:
         return Machine(self.view, self.runner, live_manager(self.view, self.runner, user=self.user, asked=self.manager))
 
 
-def _ask_here(unit: str, user: bool, gpu_arch: str | None, *, journal: bool = True) -> _Here:
-    """Ask everything that needs no more than a unit's name. Raises UsageError where it is no service's."""
+def _load_causes() -> None:
+    from remedy.causes import catalogue, engine  # noqa: F401
+
+    catalogue.causes()
+
+
+def _ask_here(
+    unit: str, user: bool, gpu_arch: str | None, *, journal: bool = True, between: Callable[[], None] = lambda: None
+) -> _Here:
+    """Ask everything that needs no more than a unit's name, ``between`` the programs' starts as in ``ask``. Raises
+    UsageError where it is no service's."""
     from remedy.facts.ask import ask, start_manager
     from remedy.facts.files import Files
     from remedy.facts.run import Programs
@@ -168,7 +171,10 @@ def _ask_here(unit: str, user: bool, gpu_arch: str | None, *, journal: bool = Tr
 
     view, runner, name = Files(), Programs(), service_name(unit)
     manager = start_manager(runner, user=user)
-    asked = ask(view, runner, name, user_manager=user, gpus_too=gpu_arch is None, journal_too=journal)
+    from remedy.facts import collect  # noqa: F401
+
+    asks_gpus = gpu_arch is None
+    asked = ask(view, runner, name, user_manager=user, gpus_too=asks_gpus, journal_too=journal, between=between)
     return _Here(view, runner, user, manager, asked)
 
 

@@ -17,7 +17,7 @@ Kind = Literal["file", "directory", "symlink", "other"]
 READ_LIMIT = 8 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stat:
     """What lstat(2)/stat(2) say of a path: sizes in bytes, times in nanoseconds since the epoch."""
 
@@ -99,7 +99,7 @@ def which(view: View, name: str, path: str | None, default: str = "/bin:/usr/bin
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Overlaid:
     """A view with some files' bytes replaced: the machine as it would be after planned edits.
 

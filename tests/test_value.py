@@ -20,7 +20,7 @@ def shapes(made_by: Any) -> SimpleNamespace:
     """The same classes, made by one of the two."""
     dataclass, field = made_by.dataclass, made_by.field
 
-    @dataclass(frozen=True, slots=True)
+    @dataclass(frozen=True)
     class Point:
         """A point."""
 
@@ -34,20 +34,20 @@ def shapes(made_by: Any) -> SimpleNamespace:
         def sum(self) -> int:
             return self.x + self.y
 
-    @dataclass(frozen=True, slots=True)
+    @dataclass(frozen=True)
     class One:
         only: int
 
-    @dataclass(frozen=True, slots=True)
+    @dataclass(frozen=True)
     class Empty:
         pass
 
-    @dataclass(slots=True)
+    @dataclass
     class Mutable:
         items: list[int] = field(default_factory=list)
         count: int = field(default=3)
 
-    @dataclass(frozen=True, slots=True)
+    @dataclass(frozen=True)
     class Checked:
         low: int
 
@@ -62,7 +62,7 @@ def shapes(made_by: Any) -> SimpleNamespace:
     class Open:
         x: int = field(default=1)
 
-    @dataclass(frozen=True, slots=True)
+    @dataclass(frozen=True)
     class Child(One):
         more: int = 2
 
@@ -125,9 +125,9 @@ def test_frozen(kinds: SimpleNamespace) -> None:
         point.x = 2
     with pytest.raises(dataclasses.FrozenInstanceError):
         del point.x
-    with pytest.raises((AttributeError, TypeError)):
+    with pytest.raises(dataclasses.FrozenInstanceError):
         point.other = 2
-    assert not hasattr(point, "__dict__") and point.x == 1
+    assert point.x == 1
 
 
 @BOTH
@@ -146,8 +146,6 @@ def test_mutable(kinds: SimpleNamespace) -> None:
     one.items.append(1)
     one.count = 9
     assert (one.items, one.count, two.items, two.count) == ([1], 9, [], 3)
-    with pytest.raises(AttributeError):
-        one.other = 1
 
 
 @BOTH
@@ -178,7 +176,7 @@ def test_copies(kinds: SimpleNamespace) -> None:
     assert copy.deepcopy(point).notes is not point.notes
 
 
-@value.dataclass(frozen=True, slots=True)
+@value.dataclass(frozen=True)
 class Kept:
     x: int
     y: str = ""
@@ -193,7 +191,7 @@ def test_a_field_without_a_default_after_one_that_has_it(kinds: SimpleNamespace)
     made_by = value if kinds is OURS else dataclasses
     with pytest.raises(TypeError, match="non-default argument 'b' follows default argument"):
 
-        @made_by.dataclass(frozen=True, slots=True)
+        @made_by.dataclass(frozen=True)
         class Wrong:
             a: int = 1
             b: int

@@ -16,7 +16,7 @@ from remedy.value import dataclass, field
 MOST_EVIDENCE = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hit:
     """A signature found in a line, with what its pattern captured."""
 
@@ -29,7 +29,7 @@ class Hit:
         return Evidence("log", self.line.text.strip(), self.line.source)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LibraryProblem:
     """A problem that a JIT library will have here, as jit/ foresees it."""
 
@@ -37,7 +37,7 @@ class LibraryProblem:
     problem: Problem
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """Everything known. ``found`` maps each signature to its hits in log order; ``lines`` counts the log's lines;
     ``errors`` are its first error-like lines, ``ready`` the last line that says the service is up, ``died`` the last

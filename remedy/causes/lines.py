@@ -145,7 +145,7 @@ _PREFIXES: Final = (
 _GO_LEVEL: Final = r"\blevel=(\w+)"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Line:
     """One line: ``text`` without its prefixes, ``number`` from 1, and what the prefixes said.
 

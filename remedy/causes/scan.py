@@ -94,7 +94,7 @@ DIED: Final = (
 )
 
 
-@dataclass(slots=True)
+@dataclass
 class Scan:
     """What one pass found. ``found`` is in log order for each signature."""
 

@@ -35,7 +35,7 @@ _ANNOUNCEMENTS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Raised:
     """An exception that a traceback ended with: its line, and the rank or process that logged it (may be empty)."""
 

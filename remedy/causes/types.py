@@ -11,7 +11,7 @@ Certainty = Literal["confirmed", "likely", "possible"]
 EvidenceKind = Literal["log", "fact", "probe"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evidence:
     """One thing that was seen: a log line, a fact, or what a probe answered; ``source`` says where."""
 
@@ -20,7 +20,7 @@ class Evidence:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Finding:
     """A cause found in this case. Exactly one finding of a diagnosis has ``root`` set, and it comes first."""
 
@@ -35,7 +35,7 @@ class Finding:
     advice: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Diagnosis:
     """All findings of one case, root first; never empty (``healthy`` or ``unknown`` where nothing else)."""
 
@@ -60,7 +60,7 @@ def _rewritten(finding: Finding, rewrite: Callable[[str], str]) -> Finding:
     return replace(finding, summary=rewrite(finding.summary), advice=rewrite(finding.advice), evidence=evidence)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PartialFacts:
     """What is known beside a log, each None where it is not: the facts file of ``remedy explain -``, or a digest
     of a Snapshot. Versions are tuples; ``sm`` is the compute capability; ``nvcc`` is None also where it is unreadable.

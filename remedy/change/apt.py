@@ -50,7 +50,7 @@ _STATUS = re.compile(r"^(?:dlstatus|pmstatus|pmerror):.*?:(\d+(?:\.\d+)?):(.*)$"
 Progress = Callable[[str, float | None], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Action:
     """One line of apt's simulation: ``kind`` is Inst, Remv or Purg."""
 

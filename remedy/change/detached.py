@@ -40,7 +40,7 @@ _PROPERTIES = ("KillMode=process", "TimeoutStopSec=1h", "OOMScoreAdjust=-500", "
 _RECOVERY = "test ! -e {mark} || exec {command} >&2"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Apply:
     """Carry out the plan that was shown; ``wishes`` is what its maker wants to know again, opaque here."""
 
@@ -48,7 +48,7 @@ class Apply:
     wishes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Undo:
     """Undo a kept change: the transaction of that name, or the latest."""
 
@@ -58,7 +58,7 @@ class Undo:
 Job = Apply | Undo
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Request:
     """What the unit is asked to do, and the variables of the terminal that apt and pip need for a proxy."""
 
@@ -66,7 +66,7 @@ class Request:
     environment: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Failure:
     """An error instead of an outcome."""
 

@@ -44,7 +44,7 @@ def _entry_of(line: bytes) -> Entry:
     return codec.loads(Entry, data)  # type: ignore[arg-type]  # a union is no type to mypy
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Read:
     """What a ledger's bytes say: the good entries, the length of the good part, and the damaged line's number."""
 

@@ -13,7 +13,7 @@ FORMAT = r"${Package}:${Architecture}\t${Version}\t${db:Status-Abbrev}\t${Pre-De
 _NAME = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Installed:
     """One package as dpkg has it: each clause of ``needs`` is a set of names of which one is enough."""
 
@@ -27,7 +27,7 @@ class Installed:
         return self.package.status[1:2] not in ("i", "c", "n") or len(self.package.status.strip()) > 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Undo:
     """Packages to purge, those to remove whose settings were there before, those to bring back to an older version, and
     those that stay, each with why."""

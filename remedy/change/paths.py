@@ -23,7 +23,7 @@ _MAX_LINKS = 40
 _OPEN = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Folder:
     """An open folder; ``owner`` is the uid whose rights are in force inside it (0: root)."""
 

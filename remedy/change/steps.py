@@ -15,7 +15,7 @@ from remedy.plan.types import BuildToolkit, EditFile, InstallPackages, MoveCache
 from remedy.value import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Site:
     """Where a step works: the transaction's folder and name, and whom to tell. ``interrupts`` is None where nothing
     may stop it: on the way back."""

@@ -29,7 +29,7 @@ _OUTPUT_LIMIT = 4 * 1024 * 1024
 _NAME = "remedy-proof-"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Probed:
     """What one library did in the twin: ``toolkit`` and ``nvcc_version`` as the library itself sees them;
     ``error`` its own words where the build failed, bounded; ``seconds`` it took. ``ended`` says that the process
@@ -49,7 +49,7 @@ Reporter = Callable[[Probed], None]
 Counter = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Proof:
     """The result for all libraries. ``why`` is set where the twin itself could not run."""
 
@@ -64,7 +64,7 @@ class Proof:
         return self.why is None and all(result.ok for result in self.results)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Twin:
     """What the twin needs to know of the service.
 
@@ -87,7 +87,7 @@ class Twin:
     jobs: int = 2
 
 
-@dataclass(slots=True)
+@dataclass
 class _Reading:
     """What has come out of the twin so far."""
 

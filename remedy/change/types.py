@@ -18,7 +18,7 @@ OutcomeName = Literal[
 Report = Callable[["Event"], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outcome:
     """The one value that feeds exit code, text and JSON alike."""
 
@@ -31,7 +31,7 @@ class Outcome:
     left: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Event:
     """Something to show while a change runs. ``step`` counts from 1 of ``total``; ``fraction`` is from 0 to 1;
     ``progress`` is set while the start is watched, ``verdict`` at its end."""
@@ -60,7 +60,7 @@ class Watching(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hooks:
     """What the transaction asks of other rooms.
 
@@ -79,7 +79,7 @@ class Hooks:
     environment: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FileBefore:
     """A file as it was: ``backup`` names the copy of its bytes in the transaction's folder (None: no such file).
 
@@ -97,7 +97,7 @@ class FileBefore:
     new_parents: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CacheBefore:
     """A cache entry as it was; ``aside`` is the name, in the same folder, that it is moved to."""
 
@@ -108,7 +108,7 @@ class CacheBefore:
     inode: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Package:
     """One installed package: dpkg's ``name:architecture``, version, and status letters (``ii``)."""
 
@@ -118,7 +118,7 @@ class Package:
     automatic: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Alternative:
     """One link group of update-alternatives(1): ``status`` is auto or manual, ``value`` the path it points to."""
 
@@ -127,7 +127,7 @@ class Alternative:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PackagesBefore:
     """dpkg's state of the packages that apt is about to touch (absent: not installed), every link group, and
     the raw targets of the CUDA links; ``saved`` are package files kept to go back to an older version."""
@@ -139,7 +139,7 @@ class PackagesBefore:
     saved: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolkitBefore:
     """Whether the toolkit's folder was there."""
 
@@ -147,7 +147,7 @@ class ToolkitBefore:
     existed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModulesBefore:
     """The names in a folder that JIT modules are built in, before the restart."""
 
@@ -155,7 +155,7 @@ class ModulesBefore:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnitBefore:
     """The run state: the unit's ActiveState and NRestarts, the ActiveState of every unit that its restart would stop
     or restart, and what stands where the start may build modules."""
@@ -174,7 +174,7 @@ class UnitBefore:
 Before = FileBefore | CacheBefore | PackagesBefore | ToolkitBefore | UnitBefore
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Begin:
     """The first entry of a ledger. ``created`` in seconds since the epoch."""
 
@@ -186,7 +186,7 @@ class Begin:
     keep_packages: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Intent:
     """Written before a step acts, with all that its undo needs; ``step`` counts from 0."""
 
@@ -194,7 +194,7 @@ class Intent:
     before: Before
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Done:
     """Written after a step acted, or was undone."""
 
@@ -202,7 +202,7 @@ class Done:
     action: Literal["do", "undo"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Phase:
     """A point that recover must know of. After ``healthy`` a change is only ever finished, never undone by itself."""
 
@@ -210,7 +210,7 @@ class Phase:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class End:
     """The last entry of a finished transaction; ``left`` is what could not be put back."""
 
@@ -222,7 +222,7 @@ class End:
 Entry = Begin | Intent | Done | Phase | End
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Record:
     """One transaction as history shows it. ``state`` is the outcome, ``unfinished`` or ``damaged``."""
 

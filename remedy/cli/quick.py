@@ -20,7 +20,7 @@ def _systemd(text: str) -> int | None:
     return int(text) if text.isdecimal() and int(text) >= 200 else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form:
     """A command's function (``module:name``) and its options, by the names of the function's parameters.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from remedy.unit.types import Service
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Account:
     """A user as a process of theirs has it: ``groups`` are all gids, the primary one first."""
 

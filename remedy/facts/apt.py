@@ -15,7 +15,7 @@ _TIMEOUT = 60.0
 _INSTALL = r"^Inst (?P<name>\S+) (?:\[(?P<old>[^]]+)\] )?\((?P<version>\S+) (?P<origin>.*?) ?\[(?P<arch>[^]]+)\]\)"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Apt:
     """apt-cache(8) and apt-get(8) of this machine, through the one runner."""
 

@@ -5,6 +5,8 @@ Light to import, and imported first: the sooner a program is started, the less i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from remedy.facts.journal import start_journal
 from remedy.facts.run import Runner, Running
 from remedy.facts.state import bus_environment, start_state
@@ -14,7 +16,7 @@ from remedy.view import View
 _TIMEOUT = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """The programs that were asked about a unit: the manager, the journal, nvidia-smi; None where they were not."""
 
@@ -39,10 +41,13 @@ def ask(
     user_manager: bool = False,
     gpus_too: bool = True,
     journal_too: bool = True,
+    between: Callable[[], None] = lambda: None,
 ) -> Asked:
-    """Start the programs that need no more than a unit's name."""
-    state = start_state(runner, unit, user_manager)
+    """Start the programs that need no more than a unit's name, with ``between`` done between them: one that starts
+    while others occupy the processors keeps us waiting until it has its turn."""
     journal = start_journal(runner, unit, user_manager) if journal_too else None
+    between()
+    state = start_state(runner, unit, user_manager)
     from remedy.facts.gpus import start_nvidia_smi
 
     return Asked(unit, state, journal, start_nvidia_smi(view, runner) if gpus_too else None)

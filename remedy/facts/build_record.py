@@ -15,7 +15,7 @@ _TARGET = pattern(r"(?:code=\[?\"?(?:sm|compute)_|-arch[= ](?:sm|compute)_)(\d+[
 _MAX_DEPTH = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BuildRecord:
     """The toolkit root and compiler that a build.ninja names, and the architectures it has nvcc generate."""
 

@@ -12,7 +12,7 @@ from remedy.value import dataclass
 Layout = Literal["flashinfer", "modules", "tagged", "opaque"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CachePlace:
     """The cache folder of one library, which has the name that ``jit/`` gives it; ``distributions`` are those whose
     presence makes it matter."""

@@ -45,7 +45,7 @@ def why(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-@dataclass(slots=True)
+@dataclass
 class _Look:
     """What a look costs and lacks, as it goes on."""
 

@@ -24,7 +24,7 @@ _KINDS: Mapping[str, Kind] = {"gcc": "gcc", "g++": "gcc", "clang": "clang", "cla
 _LLVM = pattern(r"/llvm-(\d+)/bin$")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lookup:
     """A compiler that was looked up; ``asked`` is its ``--version``, running, where its name does not tell."""
 

@@ -16,7 +16,7 @@ _SPAN = 64 * 1024
 _MAX_DYNAMIC = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Segment:
     kind: int
     offset: int

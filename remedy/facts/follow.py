@@ -17,7 +17,7 @@ _OTHER_READ = 0o004
 _OTHER_SEARCH = 0o001
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lead:
     """Who leads, and to where the path goes if no link of theirs is on it."""
 

@@ -90,9 +90,10 @@ def read_driver_files(view: View) -> tuple[Gpu, ...]:
     found: list[Gpu] = []
     for address in listing(view, folder):
         path = f"{folder}/{address}/information"
-        model = re.search(r"^Model:\s*(.+?)\s*$", text_of(view, path), re.MULTILINE)
+        lines = text_of(view, path).splitlines()
+        model = next((line.removeprefix("Model:").strip() for line in lines if line.startswith("Model:")), "")
         if model:
-            found.append(Gpu(len(found), model[1], capability_of_name(model[1]), None, path))
+            found.append(Gpu(len(found), model, capability_of_name(model), None, path))
     return tuple(found)
 
 

@@ -18,7 +18,7 @@ _DIST = pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Layout:
     """Where an interpreter finds itself: ``base`` is the prefix of the Python that a venv was made with."""
 

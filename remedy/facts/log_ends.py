@@ -21,7 +21,7 @@ TAIL: Final = 16 << 20
 _BLOCK: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Gap:
     """A stretch that was left out, in bytes. Its lines are not counted: that would be reading it."""
 

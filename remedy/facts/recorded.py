@@ -24,7 +24,7 @@ T = TypeVar("T")
 Call = tuple[tuple[str, ...], str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Failure:
     """The number and words of an OSError."""
 
@@ -39,7 +39,7 @@ class Failure:
 _NEVER_ASKED = Failure(errno.ENOENT, "not in the snapshot")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Recording:
     """What was seen, by path and by call. ``about`` says what it was seen for (unit, options)."""
 
@@ -64,7 +64,7 @@ def _noted(call: Callable[[], T], notes: dict[str, T | Failure], path: str) -> T
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecordingView:
     """A view that notes every answer of another one, with secrets removed and bulk left out of the note."""
 
@@ -116,7 +116,7 @@ def _answer(notes: Mapping[str, T | Failure], path: str) -> T:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReplayView:
     """A view that answers from a recording; what was never asked is not there."""
 
@@ -158,7 +158,7 @@ def _call(argv: Sequence[str], user: Account | None) -> Call:
     return tuple(argv), user.name if user else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Noting:
     """A running program whose result is noted once it is known."""
 
@@ -173,7 +173,7 @@ class _Noting:
         return result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecordingRunner:
     """A runner that notes every result of another one, with secrets removed."""
 
@@ -195,7 +195,7 @@ class RecordingRunner:
         return _Noting(running, _call(argv, user), self)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReplayRunner:
     """A runner that answers from a recording, and runs nothing."""
 

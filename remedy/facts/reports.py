@@ -17,7 +17,7 @@ _TIMEOUT: Final = 5.0
 _FIELDS: Final = ("_SYSTEMD_UNIT", "_UID", "REMEDY_UNIT", "REMEDY_CAUSE", "REMEDY_CERTAINTY", "REMEDY_SUMMARY")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FailureReport:
     """What a failed unit's diagnosis found at the time; ``created`` in seconds since the epoch."""
 

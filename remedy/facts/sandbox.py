@@ -38,7 +38,7 @@ _KERNEL: Final = ("/proc", "/sys", "/dev")
 _OWNERS_MODE: Final = 0o755
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """What holds at a path and below. ``source`` is what is bound there, ``mode`` that of an ``empty`` folder."""
 
@@ -49,7 +49,7 @@ class Rule:
     mode: int = _OWNERS_MODE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sandbox:
     """The rules of a unit. All paths are asked for as they stand after symlinks."""
 

@@ -52,7 +52,7 @@ _LIBRARIES: Mapping[str, str] = {
 _TOOLS = b"Cuda compilation tools, release "
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Candidate:
     """A root that may be a toolkit; ``asked`` is its ``nvcc --version``, running; ``closed`` as in ``Toolkit``."""
 
@@ -63,7 +63,7 @@ class Candidate:
     closed: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Contents:
     """What lies in a toolkit's folder, by whatever name it is reached."""
 

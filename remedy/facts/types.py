@@ -11,7 +11,7 @@ from remedy.value import dataclass, field
 Version = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Missing:
     """A fact that could not be had: its name (``gpus``, ``journal``, …) and why, in one sentence."""
 
@@ -19,7 +19,7 @@ class Missing:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Gpu:
     """One NVIDIA GPU; ``capability`` is the compute capability, (12, 0) for 12.0; ``memory`` in bytes."""
 
@@ -30,7 +30,7 @@ class Gpu:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Driver:
     """The NVIDIA driver: user-space library version, loaded kernel module's version, the CUDA it offers."""
 
@@ -40,7 +40,7 @@ class Driver:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Toolkit:
     """A CUDA toolkit: its root as it would stand in CUDA_HOME.
 
@@ -65,7 +65,7 @@ class Toolkit:
     closed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Dist:
     """An installed Python distribution, read from its dist-info folder."""
 
@@ -74,7 +74,7 @@ class Dist:
     location: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Interpreter:
     """The service's Python, read from its files, never started.
 
@@ -98,7 +98,7 @@ class Interpreter:
         return found.version if found else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HostCompiler:
     """A gcc/g++/clang on the service's PATH or in $CC/$CXX: ``command`` as looked up (``g++``)."""
 
@@ -108,7 +108,7 @@ class HostCompiler:
     version: Version | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CacheEntry:
     """One compiled module in a JIT cache.
 
@@ -128,7 +128,7 @@ class CacheEntry:
     mtime_ns: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JitCache:
     """The cache folder of one JIT library; ``writable`` by the service's user, None where that is unknown.
 
@@ -146,7 +146,7 @@ class JitCache:
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LogLine:
     """One journal line; ``realtime`` in microseconds since the epoch (0 where unknown), ``pid`` of its writer."""
 
@@ -163,7 +163,7 @@ class LogLine:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.realtime // 1_000_000)) if self.realtime else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnitState:
     """What the manager says of the unit now (systemctl show's property names, in their words).
 
@@ -184,7 +184,7 @@ class UnitState:
     active_for: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Host:
     """The operating system: os-release's ID and VERSION_ID, glibc, architecture (``x86_64``)."""
 
@@ -196,7 +196,7 @@ class Host:
     systemd: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AptPackage:
     """A binary package as apt knows it: ``size`` is the download, ``installed_size`` both in bytes."""
 
@@ -209,7 +209,7 @@ class AptPackage:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PackageChange:
     """One package that apt would install or upgrade; ``download`` and ``installed`` in bytes."""
 
@@ -221,7 +221,7 @@ class PackageChange:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Simulation:
     """What apt says an installation would do: every change, or the errors (apt's own words) that forbid it."""
 
@@ -229,7 +229,7 @@ class Simulation:
     errors: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Snapshot:
     """Every fact of one look at the machine. A fact that is missing has an entry in ``missing``."""
 

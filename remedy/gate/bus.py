@@ -15,7 +15,7 @@ _JOB = b"org.freedesktop.systemd1.Job"
 _PROPERTIES = b"org.freedesktop.DBus.Properties"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnitProperties:
     """The properties that decide a verdict, in systemd's own names (org.freedesktop.systemd1(5))."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _LONGEST: Final = 65536
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
     """What a request came to: ``status`` is the HTTP status, None where no HTTP answer came; ``why`` in words; ``body``
     its first 64 KiB. ``spoke`` says that something is there: it answered, though perhaps not in HTTP."""

@@ -21,7 +21,7 @@ _NO_CHILD: Final = r"^(?!\[ *\d+\] ).*"
 _GRPC: Final = r"Server is ready to accept requests"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Server:
     """One kind of server. ``ready`` and ``fatal`` are regular expressions; a fatal line is one after which the process
     can linger although nothing will come of the start.

@@ -18,7 +18,7 @@ class ApiKey(str):
         return "'***'" if self else "''"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Expectation:
     """How health is recognised: ``ready`` are regular expressions of ready lines, ``fatal`` of lines that end the
     wait at once, ``health_url`` is probed once a ready line came or the port listens (``any_answer``: it need not be a
@@ -41,7 +41,7 @@ class Expectation:
     soft: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Progress:
     """Something worth showing during a start: ``phase`` (weights, kernels, graph-capture, ready-line, health, …; log
     for a line that belongs to none), ``done`` of ``total`` where counted, ``line`` the telling log line, ``elapsed``
@@ -55,7 +55,7 @@ class Progress:
     expected: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Verdict:
     """The end of a watch. ``reason`` in one sentence; ``decided_by`` names the signal (job, state, restart, line,
     health, timeout, hang); ``elapsed`` seconds from the start; ``log`` the invocation's lines, for the new diagnosis.

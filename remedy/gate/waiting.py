@@ -31,7 +31,7 @@ _OF_A_FILE: Final = ("pipe_read", "pipe_wait", "nfs", "rpc_wait", "fuse", "io_sc
 _TOLD: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lock:
     """A file lock that is waited for: the process that waits, the one that holds it (0: unknown), the file's path."""
 

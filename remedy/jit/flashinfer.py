@@ -54,7 +54,7 @@ def _root_by_which(version: str, context: Context) -> Found:
     return lookup.from_path(context) or lookup.from_default(context) or lookup.NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """Everything about one release in one context that its rules share.
 

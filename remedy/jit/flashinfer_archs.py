@@ -28,7 +28,7 @@ class NotBuildable(Exception):
         self.minimum = minimum
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Archs:
     """FlashInfer's architecture set: targets in the order of its folder name, and why it is not what was meant.
 

@@ -43,7 +43,7 @@ _LINKER_FOLDERS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Build:
     """One library's way to build: who (``FlashInfer 0.6.8.post1``), with what, and what it demands.
 

@@ -16,7 +16,7 @@ DEFAULT_ROOT: Final = "/usr/local/cuda"
 UNSET_PATH: Final = "/bin:/usr/bin"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Found:
     """A library's toolkit root and the step of its lookup that decided; ``nvcc`` is the program it would run.
 

@@ -29,7 +29,7 @@ _DEFAULT_FOLDERS: Final = (
 _LOADER_FILES: Final = "/etc/ld.so.conf.d"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Library:
     """A library's file names in the order asked for, its folders in wheels, and those below a toolkit's root."""
 
@@ -49,7 +49,7 @@ _CUDART: Final = ("libcudart.so.13", "libcudart.so.12")
 _PROGRAMS: Final = ("nvidia/cu13/bin", "nvidia/cuda_nvcc/bin")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hit:
     """The file that is taken, and the step and variable that led to it."""
 

@@ -16,7 +16,7 @@ from remedy.value import dataclass
 Capability = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Generation:
     """The CUDA releases that know one compute capability.
 

@@ -71,7 +71,7 @@ def supported(torch: str) -> frozenset[str]:
     return frozenset(found - {"10.1", "10.1a"} if at_least(torch, "2.9") else found)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TorchArchs(Archs):
     """torch's choice; ``forward`` is set where PTX goes along, which newer GPUs can run."""
 

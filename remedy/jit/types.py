@@ -10,7 +10,7 @@ from remedy.value import dataclass, field
 from remedy.view import View
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Context:
     """What a library is asked about: the environment it would run in, this machine, its file system.
 
@@ -28,7 +28,7 @@ class Context:
     argv: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Requirement:
     """What a library demands of a toolkit for these GPUs and this torch.
 
@@ -53,7 +53,7 @@ class Requirement:
     gcc_minimum: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Problem:
     """Why a library will fail (or misbehave) here: a cause id, one sentence, and the facts it rests on.
 
@@ -67,7 +67,7 @@ class Problem:
     variable: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StaleEntry:
     """A cache entry that must go for a repaired toolchain to take effect, and why."""
 
@@ -76,7 +76,7 @@ class StaleEntry:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Resolution:
     """One library's answer.
 

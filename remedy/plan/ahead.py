@@ -41,7 +41,7 @@ def folder(resolutions: Iterable[Resolution]) -> str | None:
     return next((one.cache for one in resolutions if one.library == LIBRARY), None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Build:
     """One module of a library to build: ``probe`` is the file that knows how, ``arguments`` what it is called with."""
 

@@ -19,7 +19,7 @@ _FOLDER: Final = "/usr/local"
 _UNITS: Final = "/etc/systemd/system"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kept:
     """The installation with the links that it shall leave as they are, and what to know of them."""
 

@@ -14,7 +14,7 @@ from remedy.value import dataclass
 CORE: Final = frozenset({"nvcc", "cicc", "ptxas", "crt", "cudart-headers", "cudart-library"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Demand:
     """All that bounds the choice: the joined requirement, torch's CUDA release, the driver, gcc and glibc."""
 

@@ -10,7 +10,7 @@ from remedy.unit.types import FileEdit
 from remedy.value import dataclass, field, replace
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wish:
     """A unit setting that shall have a value (``Service``, ``TimeoutStartSec``, ``1800``)."""
 
@@ -19,7 +19,7 @@ class Wish:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Draft:
     """What has been decided so far, and the machine as it would then be.
 

@@ -34,7 +34,7 @@ _ROOTS: Final = ("CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_PATH", "CUDA_TOOLKIT_RO
 _CUDA_FOLDER: Final = r"/usr/local/cuda(-\d+(\.\d+)?)?(?=/|$)"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Move:
     """From every other toolkit to the chosen one, on this file system.
 

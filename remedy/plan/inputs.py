@@ -29,7 +29,7 @@ class AptQuery(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Inputs:
     """One service that is to be put right: its unit and launch, this machine, what is wrong, and who can be asked.
 

@@ -14,7 +14,7 @@ from remedy.value import dataclass, replace
 from remedy.view import Overlaid, View
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outlook:
     """The planned state: what would be written, what can't be, and what each library would then find."""
 

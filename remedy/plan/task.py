@@ -11,7 +11,7 @@ from remedy.plan.outlook import Outlook
 from remedy.value import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Task:
     """A cause to mend: ``draft`` is what has been decided before, ``now`` the service as it would be after that."""
 

@@ -30,7 +30,7 @@ _APT: Final = "apt: CUDA "
 _ABSENT: Final = "in no configured apt repository"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Choice:
     """The toolkit as it will be, what installs it (None: it is here), why not the others, what to know of it."""
 

@@ -7,7 +7,7 @@ from remedy.unit.types import EditRefused, FileEdit
 from remedy.value import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InstallPackages:
     """Install through apt. ``requested`` is what is named on apt's command line, each pinned to a version;
     ``changes`` is all that apt's simulation says would come with it. ``hold_alternatives`` are link groups
@@ -26,7 +26,7 @@ class InstallPackages:
         return sum(change.download for change in self.changes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BuildToolkit:
     """Lay out a toolkit from PyPI wheels under remedy's own prefix. ``requirements`` are pinned pip names."""
 
@@ -35,14 +35,14 @@ class BuildToolkit:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EditFile:
     """Replace a file's bytes."""
 
     edit: FileEdit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MoveCache:
     """Move one stale cache entry aside; it is deleted when the service is healthy, moved back on rollback.
     ``size`` in bytes. ``new``: nothing is there yet; it is built ahead of the restart, and removed on rollback."""
@@ -54,7 +54,7 @@ class MoveCache:
     new: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RestartUnit:
     """daemon-reload where files changed, reset-failed, and start; ``expected`` seconds of the last good start.
     ``modules`` are the folders that the start may build JIT modules in."""
@@ -68,7 +68,7 @@ class RestartUnit:
 Step = InstallPackages | BuildToolkit | EditFile | MoveCache | RestartUnit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rejected:
     """A candidate that was not taken, and why."""
 
@@ -76,7 +76,7 @@ class Rejected:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """What fix would do. ``steps`` is empty where there is nothing to do or nothing that can be done.
 

@@ -75,7 +75,7 @@ class JsonLines:
         """Nothing is kept back."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Running:
     """What runs now: its ``head`` and since when, the newest ``detail`` of it, and how far a start is."""
 

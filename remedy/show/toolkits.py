@@ -14,7 +14,7 @@ SCHEMA = 1
 NEEDED = ("nvcc", "cicc", "ptxas", "crt", "cudart-headers", "cudart-library", "cccl", "curand", "stub")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Use:
     """One toolkit, and the services whose environment leads to it (unit, variable)."""
 

@@ -13,7 +13,7 @@ _NO_LOGIN = frozenset(
 _UID_LIMIT = 0xFFFFFFFF
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Login:
     """What systemd knows of a user: ``home`` and ``shell`` are None where they tell nothing (/, nologin)."""
 

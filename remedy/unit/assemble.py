@@ -31,7 +31,7 @@ class Unloadable(Exception):
         self.fault = fault
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Word:
     """A word of a list setting and the line that it begins on."""
 
@@ -39,7 +39,7 @@ class Word:
     place: Place
 
 
-@dataclass(slots=True)
+@dataclass
 class Assembly:
     """What has been read so far. Lists are reset by an empty assignment, as systemd does."""
 
@@ -89,7 +89,7 @@ class Assembly:
             parse(self, line)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Line:
     """An assignment with what its parser needs."""
 

@@ -10,7 +10,7 @@ from remedy.value import dataclass, field
 _CONTROL = frozenset(map(chr, range(1, 32))) | set("\"'\\\x7f")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Command:
     """One command of a line, which may hold several between ``;``: ``offset`` says where in the line it begins."""
 
@@ -20,7 +20,7 @@ class Command:
     offset: int
 
 
-@dataclass(slots=True)
+@dataclass
 class CommandLine:
     """What systemd makes of one line. ``fatal`` makes the unit one that can't be loaded, ``ignored`` is what it
     passed over with a warning.

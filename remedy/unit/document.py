@@ -23,7 +23,7 @@ BYTE_ORDER_MARK = "\ufeff"
 _LINE_END = pattern(r"\r\n\0?|\n\r\0?|\n\0?|\r\0?|\0")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Line:
     """One physical line: its text and the bytes that end it (empty at the end of a file)."""
 
@@ -31,7 +31,7 @@ class Line:
     end: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Entry:
     """One logical line, comments inside it left out.
 
@@ -65,7 +65,7 @@ class Entry:
         return line, column + offset - start
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """A file as physical lines, and the logical ones in order; comments belong to none."""
 

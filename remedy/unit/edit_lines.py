@@ -13,7 +13,7 @@ from remedy.unit.words import BadSyntax, next_word
 from remedy.value import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Spot:
     """A word of a setting: its raw text is ``entry.text[start:end]``."""
 

@@ -14,7 +14,7 @@ from remedy.value import dataclass, field, replace
 from remedy.view import Overlaid, View
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Way:
     """One way to write a value: the new bytes of each file, and why there; or why it is none.
 
@@ -29,7 +29,7 @@ class Way:
     command: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Written:
     """A file's bytes before the first edit and after the last one, and each edit's subject and reason."""
 
@@ -45,7 +45,7 @@ class Written:
         return [f"{', '.join(dict.fromkeys(subjects))}: {reason}" for reason, subjects in grouped.items()]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Situation:
     """``view`` is the machine as it is, ``written`` what has been chosen, ``service`` and ``launch`` its outcome."""
 

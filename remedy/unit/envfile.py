@@ -23,7 +23,7 @@ _GAP = pattern(r"[ \t\n\r]*")
 _INNER_GAP = pattern(r"[ \t]*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Assignment:
     """One assignment of the file. ``start`` and ``end`` are offsets in its text, from the first character of the
     name to after the last of the value (quotes included, the line's end not); ``line`` is where it starts, from 1.

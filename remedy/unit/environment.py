@@ -30,7 +30,7 @@ class _CannotStart(Exception):
     """The process would not be started; what is wrong stands in the faults."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Block:
     """An environment that is put together: what is set later wins, and remembers what it beat."""
 
@@ -49,7 +49,7 @@ class _Block:
         return Variable(name, value, source, tuple(place for place in beaten if place != SYSTEMD))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Start:
     """The outcome: ``variables`` is None where the process can't be started."""
 

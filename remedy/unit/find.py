@@ -19,7 +19,7 @@ _FOLLOW_MAX = 8
 NULL = "/dev/null"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Found:
     """Where a unit was found; ``path`` None: nowhere. ``id`` is its main name, ``aliases`` are those of its other
     names that have directories of drop-ins.

@@ -12,7 +12,7 @@ _COMMANDS = ("conda", "mamba", "micromamba")
 _USUAL_ROOTS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", "conda")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Activation:
     """What ``conda activate`` sets, and the scripts of etc/conda/activate.d that it sources, in order."""
 

@@ -13,7 +13,7 @@ from remedy.value import dataclass
 from remedy.view import View
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wrapper:
     """``short`` letters and ``long`` names of the options that take a value; ``operands`` before the command."""
 

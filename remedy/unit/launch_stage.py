@@ -14,7 +14,7 @@ from remedy.view import View, which
 FALLBACK_PATH = "/bin:/usr/bin"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stage:
     """A command with the environment and working directory that it is executed with.
 

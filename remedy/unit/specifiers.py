@@ -24,7 +24,7 @@ class BadSpecifier(ValueError):
     """A specifier that does not exist, or that has no value here."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Subject:
     """What specifiers speak of: the unit's name, its fragment, and the manager that loads it."""
 

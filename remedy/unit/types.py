@@ -14,7 +14,7 @@ LoadState = Literal["loaded", "not-found", "masked", "bad-setting", "error"]
 EditStyle = Literal["in-place", "drop-in"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """A line in a file; ``line`` counts from 1. A value that the manager supplies has path "systemd", line 0."""
 
@@ -28,7 +28,7 @@ class Place:
 SYSTEMD = Place("systemd", 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Setting:
     """One ``Name=value`` line, continuations joined; ``value`` as systemd's parser hands it to the setting.
 
@@ -42,7 +42,7 @@ class Setting:
     end_line: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Variable:
     """One variable of the environment that the process starts with."""
 
@@ -52,7 +52,7 @@ class Variable:
     overrides: tuple[Place, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ExecCommand:
     """One ExecStart= line: argv after unquoting and specifiers, before ``$VAR`` expansion."""
 
@@ -62,7 +62,7 @@ class ExecCommand:
     source: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EnvironmentFile:
     """One file that an EnvironmentFile= line named; ``optional`` for the ``-`` prefix."""
 
@@ -71,7 +71,7 @@ class EnvironmentFile:
     source: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fault:
     """Something in the unit's own text that does not say what its author meant, or that systemd ignores.
 
@@ -89,7 +89,7 @@ class Fault:
     meant: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Manager:
     """What the service manager itself contributes: version, identity for specifiers, its own environment.
 
@@ -120,7 +120,7 @@ class Manager:
     os_release: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Service:
     """A service unit as the manager would load it.
 
@@ -169,7 +169,7 @@ class Service:
         return {name: variable.value for name, variable in (self.environment or {}).items()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hop:
     """One step of the launch chain: the program and what it does to the environment, with its place."""
 
@@ -178,7 +178,7 @@ class Hop:
     place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Launch:
     """From ExecStart= to the process that does the work.
 
@@ -201,7 +201,7 @@ class Launch:
         return {name: variable.value for name, variable in self.environment.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FileEdit:
     """A file's bytes before (None: it does not exist) and after. ``mode`` is for a file that is created."""
 
@@ -212,7 +212,7 @@ class FileEdit:
     mode: int = 0o644
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EditRefused:
     """A wanted value that could not be set, and why (read-only, the launch script sets it itself, …)."""
 

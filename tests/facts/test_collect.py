@@ -48,7 +48,7 @@ def machine() -> MemoryView:
 def answers() -> Answers:
     runner = Answers({})
     ask(machine(), runner, SERVICE.name)
-    state, journal, smi = runner.asked
+    journal, state, smi = runner.asked
     return Answers(
         {
             state: Result(0, b"ActiveState=failed\n"),

@@ -106,7 +106,7 @@ def machine(unit: Ordinary) -> tuple[MemoryView, Answers, str]:
     )
     asking, name = Answers({}), f"{unit.name}.service"
     ask(view, asking, name)
-    state, journal, smi = asking.asked
+    journal, state, smi = asking.asked
     answers = {
         state: Result(0, (unit.state + "InvocationID=" + "a" * 32 + "\n").encode()),
         journal: Result(0, b"".join(entry(line.encode()) for line in unit.log)),

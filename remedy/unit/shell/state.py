@@ -10,7 +10,7 @@ from remedy.unit.types import Place, Variable
 from remedy.value import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parameter:
     """A shell variable; an array has several ``items``. ``places`` are where it was set, the last one first."""
 
@@ -23,7 +23,7 @@ class Parameter:
 _UNSET = Parameter((), exported=False, places=())
 
 
-@dataclass(slots=True)
+@dataclass
 class State:
     """Variables, functions, positional parameters and working directory; the one thing here that changes."""
 

@@ -23,7 +23,7 @@ class ShellSyntaxError(Exception):
         self.why = why
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Token:
     """A raw word (quotes and all), an operator, or a newline."""
 
@@ -110,7 +110,7 @@ def _until(text: str, start: int, mark: str, depth: int, *, in_double: bool = Fa
     raise ShellSyntaxError(0, f"{mark} is missing")
 
 
-@dataclass(slots=True)
+@dataclass
 class _Lexer:
     text: str
     i: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from remedy.value import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Assignment:
     """``NAME=word``, ``NAME+=word``, or with ``items`` ``NAME=(word …)``."""
 
@@ -15,7 +15,7 @@ class Assignment:
     items: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Simple:
     """A simple command, redirections left out."""
 
@@ -24,7 +24,7 @@ class Simple:
     words: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pipeline:
     """Commands joined by ``|``."""
 
@@ -33,7 +33,7 @@ class Pipeline:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AndOr:
     """``first && second || third``: each later pipeline with the operator before it."""
 
@@ -42,7 +42,7 @@ class AndOr:
     rest: tuple[tuple[str, Node], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class If:
     """Conditions with their bodies in order, and what else is done."""
 
@@ -51,7 +51,7 @@ class If:
     otherwise: Body = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class For:
     """``for name in words``; ``words`` is None for the positional parameters."""
 
@@ -61,7 +61,7 @@ class For:
     body: Body
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Loop:
     """``while`` or ``until``."""
 
@@ -71,7 +71,7 @@ class Loop:
     body: Body
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """``case word in pattern) body;; esac``."""
 
@@ -80,7 +80,7 @@ class Case:
     items: tuple[tuple[tuple[str, ...], Body], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Group:
     """``{ …; }`` or ``( … )``."""
 
@@ -89,7 +89,7 @@ class Group:
     subshell: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Function:
     """A definition; nothing happens until it is called."""
 
@@ -98,7 +98,7 @@ class Function:
     body: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Condition:
     """``[[ … ]]`` as its raw words, or ``(( … ))`` with the arithmetic as its only word."""
 

@@ -41,7 +41,7 @@ _DEPTH_LIMIT: Final = 24
 _ROUNDS_LIMIT: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Started:
     """A program that the script starts; ``replaced`` where ``exec`` made it the script's successor."""
 

@@ -47,7 +47,7 @@ class Scope(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@dataclass
 class _Fields:
     split: bool
     done: list[str] = field(default_factory=list)
