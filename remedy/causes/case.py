@@ -61,6 +61,8 @@ class Case:
     #: What the unit says of itself, for sentences: its ``user``, ``directory`` and ``python``.
     words: Mapping[str, str] = field(default_factory=dict)
     resolved: bool = False
+    #: Whether the log's tracebacks are complete, and none went through a JIT library.
+    from_elsewhere: bool = False
     load_state: str = "loaded"
     environment_known: bool = True
 

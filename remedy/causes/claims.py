@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from remedy.causes.case import Case
+from remedy.causes.case import Case, weigh
 from remedy.causes.entry import Cause, Claim, Weight
 from remedy.causes.shared import BUILD_FAILED, EMPTY_ARCHS
-from remedy.causes.types import Evidence
+from remedy.causes.types import Certainty, Evidence
 from remedy.unit.types import Fault
 from remedy.value import replace
 
@@ -74,16 +74,21 @@ def _with_foresight(case: Case, cause: Cause, claim: Claim | None) -> Claim | No
         for text in (item.problem.text, *item.problem.facts[:2])
     )
     libraries = tuple(dict.fromkeys(item.library for item in fatal))
-    if claim is not None:
-        joined = _joined(claim, evidence, Weight.DECISIVE)
-        # What jit/ says speaks of this machine, the claim's own words of any.
-        every = tuple(dict.fromkeys((*libraries, *claim.libraries)))
-        return replace(joined, summary=fatal[0].problem.text, libraries=every)
     # An ambiguous line of a failed build is now explained.
     explains = case.hits(*EMPTY_ARCHS, *BUILD_FAILED)
-    weight = Weight.DECISIVE if explains else Weight.NOTED
+    failed = bool(explains) and weigh(explains) is Weight.DECISIVE
+    # What was only warned of, or is foreseen alone, decides nothing: the start may have failed of something else.
+    doubtful = Weight.ASIDE if case.from_elsewhere else Weight.NOTED
+    if claim is not None:
+        warned = claim.weight is Weight.NOTED and any(one.kind == "log" for one in claim.evidence)
+        joined = replace(_joined(claim, evidence, claim.weight), summary=fatal[0].problem.text)
+        # What jit/ says speaks of this machine, the claim's own words of any.
+        every = tuple(dict.fromkeys((*libraries, *claim.libraries)))
+        return replace(joined, libraries=every, weight=doubtful if warned and not failed else Weight.DECISIVE)
+    certainty: Certainty = "possible" if doubtful is Weight.ASIDE and not failed else "likely"
     shown = tuple(hit.evidence() for hit in explains[:1])
-    return Claim(weight, "likely", shown + evidence, summary=fatal[0].problem.text, libraries=libraries)
+    weight = Weight.DECISIVE if failed else doubtful
+    return Claim(weight, certainty, shown + evidence, summary=fatal[0].problem.text, libraries=libraries)
 
 
 def _unforeseen(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:

@@ -8,9 +8,11 @@ from remedy.causes.case import Case, LibraryProblem
 from remedy.causes.facts_file import dotted_version
 from remedy.causes.lines import Line
 from remedy.causes.scan import Scan
+from remedy.causes.telling import came_from_elsewhere
 from remedy.causes.types import Evidence, PartialFacts
 from remedy.facts.types import LogLine, Snapshot, UnitState, Version
 from remedy.hints import Final
+from remedy.jit import libraries
 from remedy.jit.types import Resolution
 from remedy.unit.types import Launch, Service
 from remedy.value import replace
@@ -119,7 +121,13 @@ def with_log(case: Case, scan: Scan, journal: Sequence[LogLine]) -> Case:
         last=placed.last,
         ready=placed.ready,
         died=placed.died,
+        from_elsewhere=any(one.problem.fatal for one in case.problems) and _from_elsewhere(journal),
     )
+
+
+def _from_elsewhere(journal: Sequence[LogLine]) -> bool:
+    places = tuple(place for library in libraries() for place in library.frames)
+    return came_from_elsewhere(((line.pid or 0, line.text) for line in journal if not line.from_manager), places)
 
 
 def _placed(line: Line, journal: Sequence[LogLine]) -> Line:

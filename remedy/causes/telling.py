@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 
 from remedy.causes.lines import Line, normalise
 from remedy.hints import Final
@@ -33,6 +34,10 @@ _ANNOUNCEMENTS: Final = (
     "failed to start",
     "ShardCannotStart",
 )
+#: What exceptions that a compiler, its toolkit or its cache is behind speak of, wherever they are raised.
+_OF_COMPILERS: Final = (
+    r"(?i)nvcc|ninja|ptxas|g\+\+|compil|kernel|\bjit|_jit|inductor|triton|cubin|cuda|cutlass|\barch|\.so\b|\.cache"
+)
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,33 @@ def last_raised(lines: Iterable[tuple[int, str]]) -> Raised | None:
 
     ``lines`` are the writers' process ids and the raw lines: the tracebacks of several ranks come mixed.
     """
-    open_in: dict[tuple[int, str], str] = {}
     found: Raised | None = None
+    for one in _tracebacks(lines):
+        if isinstance(one, Raised) and (found is None or not says_only_that(one.text)):
+            found = one
+    return found
+
+
+def came_from_elsewhere(lines: Iterable[tuple[int, str]], places: tuple[str, ...]) -> bool:
+    """Whether every exception that got out of these lines' tracebacks came from other files than those whose names hold
+    one of ``places``, and speaks of no compiler. False where no traceback is complete: a line alone tells nothing of
+    where it was raised.
+    """
+    any_raised = False
+    for one in _tracebacks(lines):
+        if isinstance(one, str):
+            if any(place in one for place in places):
+                return False
+        elif not says_only_that(one.text):
+            if re.search(_OF_COMPILERS, one.text):
+                return False
+            any_raised = True
+    return any_raised
+
+
+def _tracebacks(lines: Iterable[tuple[int, str]]) -> Iterator[str | Raised]:
+    """The frames of all tracebacks that were logged as errors, as they stand, and the exceptions that end them."""
+    open_in: dict[tuple[int, str], str] = {}
     for number, (pid, raw) in enumerate(lines):
         if not open_in and TRACEBACK not in raw:
             continue
@@ -62,12 +92,13 @@ def last_raised(lines: Iterable[tuple[int, str]]) -> Raised | None:
         if TRACEBACK in line.text and not line.quiet:
             # Of a record with many lines often only the first bears the writer's name.
             open_in[pid, line.writer] = open_in[pid, ""] = line.writer
-        elif (pid, line.writer) in open_in and _ends_traceback(line):
+        elif (pid, line.writer) in open_in:
+            if not _ends_traceback(line):
+                yield line.text
+                continue
             writer = open_in[pid, line.writer]
             open_in = {place: name for place, name in open_in.items() if place[0] != pid or name != writer}
-            if found is None or not says_only_that(line.text):
-                found = Raised(line.text.strip(), writer)
-    return found
+            yield Raised(line.text.strip(), writer)
 
 
 def _ends_traceback(line: Line) -> bool:

@@ -53,6 +53,7 @@ class CuPy:
     name = "cupy"
     distributions = ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy")
     rank = 80
+    frames = ("/cupy/", "/cupy_backends/")
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """Where it would take headers from; nothing here is required of a toolkit."""

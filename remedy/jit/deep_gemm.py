@@ -73,6 +73,7 @@ class DeepGemm:
     name = "deep-gemm"
     distributions = ("sgl-deep-gemm", "deep-gemm")
     rank = 50
+    frames = ("/deep_gemm/",)
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """What this release would do here.

@@ -308,6 +308,7 @@ class FlashInfer:
     name = "flashinfer"
     distributions = ("flashinfer-python",)
     rank = 10
+    frames = ("/flashinfer/",)
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """What this release would do here."""

@@ -31,6 +31,7 @@ class Inductor:
     name = "inductor"
     distributions = ("torch",)
     rank = 65
+    frames = ("/torch/_inductor/", "/torch/_dynamo/")
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """What this release would do here; PrivateTmp= and cleaners of /tmp empty its default cache."""

@@ -61,6 +61,7 @@ class NumbaCuda:
     name = "numba-cuda"
     distributions = ("numba-cuda",)
     rank = 85
+    frames = ("/numba_cuda/", "/numba/cuda/")
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """Where it would take libNVVM and libdevice from; nothing here is required of a toolkit."""

@@ -50,6 +50,7 @@ class SGLang:
     name = "sglang"
     distributions = ("sglang",)
     rank = 20
+    frames = ("/sglang/jit_kernel/", "/sglang/kernels/jit/")
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """What this release would do here; releases before 0.5.7 build nothing themselves."""

@@ -62,6 +62,7 @@ class TileLang:
     name = "tilelang"
     distributions = ("tilelang",)
     rank = 55
+    frames = ("/tilelang/",)
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """What this release would do here."""

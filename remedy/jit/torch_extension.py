@@ -72,6 +72,7 @@ class TorchExtension:
     name = "torch"
     distributions = ("torch",)
     rank = 60
+    frames = ("/torch/utils/cpp_extension.py", "/torch_extensions/")
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """What this release would do here. A toolchain fault stops nothing by itself: no build is known of."""

@@ -112,6 +112,7 @@ class Triton:
     name = "triton"
     distributions = ("triton",)
     rank = 40
+    frames = ("/triton/",)
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """What this release would do here; SGLang and vLLM can't start without it."""

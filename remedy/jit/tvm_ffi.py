@@ -143,6 +143,7 @@ class TvmFfi:
     name = "tvm-ffi"
     distributions = ("apache-tvm-ffi",)
     rank = 30
+    frames = ("/tvm_ffi/",)
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """What this release would do here; it stops a service only where SGLang builds through it.

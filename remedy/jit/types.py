@@ -109,12 +109,14 @@ class Library(Protocol):
     """One JIT library: one file in this folder, found by the folder's own listing.
 
     ``distributions`` are the names that it is installed under; ``rank`` orders libraries by how much of a start
-    hangs on them, lowest first.
+    hangs on them, lowest first. ``frames`` are parts of file names by which a traceback shows that it went through the
+    library while that builds or loads a kernel.
     """
 
     name: str
     distributions: tuple[str, ...]
     rank: int
+    frames: tuple[str, ...]
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """What this version of the library would do in this context. Pure; never raises for odd values."""

@@ -69,6 +69,7 @@ class VLLM:
     name = "vllm"
     distributions = ("vllm",)
     rank = 25
+    frames = ("/vllm/utils/flashinfer.py", "/vllm/utils/deep_gemm.py", "/vllm/third_party/", "/vllm/compilation/")
 
     def resolve(self, version: str, context: Context) -> Resolution:
         """What this release would do here; where it is not the server nothing of it runs."""

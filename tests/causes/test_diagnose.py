@@ -127,6 +127,65 @@ def test_a_harmless_problem_is_not_the_root() -> None:
     assert diagnose(journal("ValueError: odd"), FAILED, unused).root.id == "unknown"
 
 
+BEGIN = "Traceback (most recent call last):"
+ELSEWHERE = '  File "/srv/venv/lib/python3.12/site-packages/transformers/models/auto.py", line 3, in get'
+WITHIN = '  File "/srv/venv/lib/python3.12/site-packages/{}", line 9, in load'
+#: One file of each library, as tracebacks name them.
+FILES = [
+    "flashinfer/compilation_context.py",
+    "torch/utils/cpp_extension.py",
+    "torch/_inductor/codecache.py",
+    "triton/backends/nvidia/compiler.py",
+    "tvm_ffi/cpp/extension.py",
+    "deep_gemm/jit/compiler.py",
+    "sglang/jit_kernel/utils.py",
+    "tilelang/jit/kernel.py",
+    "cupy/cuda/compiler.py",
+    "numba/cuda/cudadrv/nvvm.py",
+]
+
+
+def test_an_exception_from_elsewhere_is_not_the_toolchains() -> None:
+    found = diagnose(journal(BEGIN, ELSEWHERE, "    raise KeyError(name)", "KeyError: 'a'"), FAILED, TOO_OLD)
+    assert [(one.id, one.root, one.certainty) for one in found.findings] == [
+        ("unknown", True, "possible"),
+        ("nvcc-too-old", False, "possible"),
+    ]
+    assert found.root.evidence[0].text == "KeyError: 'a'"
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_an_exception_that_went_through_a_library_may_be(file: str) -> None:
+    lines = journal(BEGIN, ELSEWHERE, WITHIN.format(file), "ValueError: invalid literal for int() with base 10: 'x'")
+    root = diagnose(lines, FAILED, Problem("arch-list-wrong", "FLASHINFER_CUDA_ARCH_LIST='x'")).root
+    assert (root.id, root.certainty) == ("arch-list-wrong", "likely")
+
+
+FLOOR = "2026-05-02 10:11:03 - WARNING - flashinfer: Failed to get device capability: SM 12.x requires CUDA >= 12.9."
+
+
+@pytest.mark.parametrize(
+    ("last", "roots"),
+    [
+        (["torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.00 GiB."], ["gpu-out-of-memory"]),
+        ([BEGIN, ELSEWHERE, "KeyError: 'a'"], ["unknown"]),
+        (["sglang ended for no reason that it told"], ["nvcc-too-old"]),
+        ([SM75], ["nvcc-too-old"]),
+    ],
+)
+def test_a_warning_that_the_machine_bears_out_is_not_what_a_start_failed_of(last: list[str], roots: list[str]) -> None:
+    found = diagnose(journal(FLOOR, *last), FAILED, TOO_OLD)
+    assert [one.id for one in found.findings if one.root] == roots
+    assert "nvcc-too-old" in [one.id for one in found.findings]
+
+
+def test_a_build_that_was_survived_is_not_what_a_start_failed_of() -> None:
+    survived = "WARNING 06-10 17:34:34 [flashinfer_all_reduce.py:74] ninja: build stopped: subcommand failed."
+    missing = Problem("cuda-headers-missing", "the toolkit has no curand.h")
+    lines = journal(survived, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")
+    assert diagnose(lines, FAILED, missing).root.id == "gpu-out-of-memory"
+
+
 def test_what_was_mended_since_is_only_possible() -> None:
     root = diagnose(journal("RuntimeError: SM 12.x requires CUDA >= 12.9", SM75), FAILED).root
     assert (root.id, root.certainty) == ("nvcc-too-old", "possible")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from remedy.causes.telling import Raised, last_raised, says_only_that
+from remedy.causes.telling import Raised, came_from_elsewhere, last_raised, says_only_that
 
 BEGIN = "Traceback (most recent call last):"
 QUOTED = ('  File "/srv/x.py", line 3, in load', "    raise RuntimeError(x)")
@@ -71,3 +71,40 @@ def test_the_exception_of_the_last_traceback(lines: list[tuple[int, str]], raise
 )
 def test_announcements(line: str, only: bool) -> None:
     assert says_only_that(line) is only
+
+
+JIT = ("/flashinfer/", "/torch/_inductor/")
+ELSEWHERE = ('  File "/srv/lib/transformers/models/auto.py", line 3, in load', "    raise KeyError(x)")
+WITHIN = ('  File "/srv/lib/flashinfer/compilation_context.py", line 9, in _archs', "    int(major)")
+
+
+@pytest.mark.parametrize(
+    ("lines", "elsewhere"),
+    [
+        (by(1, BEGIN, *ELSEWHERE, "KeyError: 'a'"), True),
+        (by(1, BEGIN, *ELSEWHERE, *WITHIN, "ValueError: invalid literal for int() with base 10: 'x'"), False),
+        # No traceback, or one that is cut, tells nothing.
+        (by(1, "KeyError: 'a'"), False),
+        (by(1, BEGIN, *ELSEWHERE), False),
+        # Of several, one within is enough; even one that is cut.
+        (by(1, BEGIN, *ELSEWHERE, "KeyError: 'a'") + by(2, BEGIN, *WITHIN), False),
+        (
+            by(1, BEGIN, *WITHIN, "KeyError: 1", "", "During handling of …", "", BEGIN, *ELSEWHERE, "OSError: out"),
+            False,
+        ),
+        # A traceback that was logged as a warning was survived.
+        (
+            by(1, *(f"WARNING 03-05 09:56:09 [x.py:1] {line}" for line in (BEGIN, *WITHIN, "ValueError: x")))
+            + by(1, BEGIN, *ELSEWHERE, "KeyError: 'a'"),
+            True,
+        ),
+        # What the exception itself says of compilers counts wherever it is raised.
+        (by(1, BEGIN, *ELSEWHERE, "RuntimeError: nvcc said no"), False),
+        (by(1, BEGIN, *ELSEWHERE, "OSError: /srv/x.so: invalid ELF header"), False),
+        # Who only announces another's failure says nothing of where that came from.
+        (by(1, BEGIN, *ELSEWHERE, "RuntimeError: Engine core initialization failed. See root cause above."), False),
+        (by(7, *(VLLM + line for line in (BEGIN, *ELSEWHERE, "KeyError: 'a'"))), True),
+    ],
+)
+def test_where_exceptions_came_from(lines: list[tuple[int, str]], elsewhere: bool) -> None:
+    assert came_from_elsewhere(lines, JIT) is elsewhere

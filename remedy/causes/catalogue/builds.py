@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from remedy.causes import rules
-from remedy.causes.case import Case, claim_from
+from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, JIT_AT_WORK, NVCC_RUN, OUT_OF_MEMORY_KILL, TIMED_OUT
+from remedy.causes.telling import says_only_that
 from remedy.causes.types import Certainty
 from remedy.hints import Final
 
@@ -68,10 +69,12 @@ _BUILDING: Final = (
     Signature("utotun", r"[Aa]utotun(?:ing|e process|er)", weak=True),
     Signature("arm up", r"[Ww]arm(?:ing)? up .{0,40}(?:kernel|DeepGEMM|compile)", weak=True),
 )
+# vLLM names the processes that failed; none failed when it only ran out of patience. Some releases name none even of
+# one that raised an exception.
+_NO_CORE_FAILED: Final = Signature("Failed core proc(s): {}", weak=True, library="vllm")
 _GAVE_UP: Final = (
     *TIMED_OUT,
-    # vLLM names the processes that failed; none failed when it only ran out of patience
-    Signature("Failed core proc(s): {}", weak=True, library="vllm"),
+    _NO_CORE_FAILED,
     Signature("did not become healthy", r"did not become healthy .*within \d+", weak=True),
     Signature("iveness probe failed", weak=True),
     Signature("eadiness probe failed", weak=True),
@@ -110,7 +113,7 @@ _LONG: Final = (
 
 
 def _cold(case: Case) -> Claim | None:
-    building, gave_up, long = case.hits(*_BUILDING, *_LONG), case.hits(*_GAVE_UP), case.hits(*_LONG)
+    building, gave_up, long = case.hits(*_BUILDING, *_LONG), _gave_up(case), case.hits(*_LONG)
     if case.has(*BUILD_FAILED):
         return None
     if not gave_up and _ended_by_itself(case):
@@ -124,6 +127,12 @@ def _cold(case: Case) -> Claim | None:
     if building and not case.errors:
         return claim_from(building[-2:], certainty="possible", weight=Weight.HINT)
     return _nothing_wrong(case)
+
+
+def _gave_up(case: Case) -> tuple[Hit, ...]:
+    """The lines by which somebody who waited gave up; none where a process of the service says why it failed."""
+    said_why = any(not says_only_that(line.text) for line in case.errors)
+    return case.hits(*(one for one in _GAVE_UP if not (said_why and one is _NO_CORE_FAILED)))
 
 
 def _ended_by_itself(case: Case) -> bool:
