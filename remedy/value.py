@@ -40,7 +40,6 @@ else:
             self.values: dict[str, Any] = {}
             self.factories: dict[str, Any] = {}
             self._standard: Any = None
-            self._getter: Any = None
 
         def __get__(self, instance: Any, owner: Any = None) -> Any:
             if self._standard is None:
@@ -62,15 +61,6 @@ else:
                 elif (self.values or self.factories) and name not in self.kinds:
                     raise TypeError(f"non-default argument {name!r} follows default argument")
             self.kinds |= kinds
-
-        def of(self, value: Any) -> tuple[Any, ...]:
-            """All values of an instance, in order."""
-            if self._getter is None:
-                names = tuple(self.kinds)
-                # attrgetter gives no tuple for a single name.
-                few = len(names) < 2
-                self._getter = (lambda it: tuple([getattr(it, name) for name in names])) if few else attrgetter(*names)
-            return self._getter(value)
 
     def field(*, default: Any = _NOTHING, default_factory: Any = _NOTHING) -> Any:
         """A field's default, or what makes it."""
@@ -116,13 +106,17 @@ else:
                 setattr(cls, name, fields.values[name])
         if "__init__" not in body:
             cls.__init__ = _init(cls.__name__, fields, getattr(cls, "__post_init__", None))
-        cls.__match_args__ = tuple(fields.kinds)
-        cls.__dataclass_values__ = fields.of
+        names = cls.__match_args__ = tuple(fields.kinds)
+        cls.__dataclass_values__ = attrgetter(*names) if len(names) > 1 else _few(names)
         setattr(cls, _FIELDS, fields)
         for name, method in (_FROZEN if frozen else _METHODS).items():
             if name not in body:
                 setattr(cls, name, method)
         return cls
+
+    def _few(names: tuple[str, ...]) -> Any:
+        """As attrgetter, which gives no tuple for a single name."""
+        return staticmethod(lambda value: tuple([getattr(value, name) for name in names]))
 
     def _init(cls: str, fields: _Fields, after: Any) -> Any:
         kinds, factories, put = fields.kinds, fields.factories, object.__setattr__

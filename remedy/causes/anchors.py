@@ -21,10 +21,12 @@ class Anchors:
         self._words = tuple(dict.fromkeys(words))
         self._short = [word for word in self._words if len(word) < 3]
         self._under: dict[str, list[str]] = {}
+        nothing: list[str] = []
         for word in self._words:
             if len(word) >= 3:
                 # Those under one triple are tested together: the fewer they are, the better.
-                triple = min(word[:3], word[-3:], key=lambda triple: len(self._under.get(triple, ())))
+                first, last = self._under.get(word[:3], nothing), self._under.get(word[-3:], nothing)
+                triple = word[:3] if len(first) <= len(last) else word[-3:]
                 self._under.setdefault(triple, []).append(word)
 
     def within(self, text: str) -> list[str]:

@@ -52,23 +52,32 @@ class Weight(IntEnum):
 class Signature:
     """A line that a program writes. ``anchor`` is a literal that every such line holds (the cheap first test);
     ``pattern`` a regular expression searched in the line without its prefixes, empty where the anchor alone tells.
-    ``weak`` marks a line that other faults produce too: it never names a cause by itself.
+    ``weak`` marks a line that other faults produce too: it never names a cause by itself. ``needs`` is a second
+    literal, for an anchor that stands in many other lines: a number can't be an anchor, for lines that differ in
+    numbers only count as one.
     """
 
     anchor: str
     pattern: str = ""
     weak: bool = False
     library: str = ""
+    needs: str = ""
 
-    def __init__(self, anchor: str, pattern: str = "", weak: bool = False, library: str = "") -> None:
-        # Nearly a thousand are made at each start, three times as fast as by the method that all dataclasses share.
-        values = {"anchor": anchor, "pattern": pattern, "weak": weak, "library": library}
+    # Nearly a thousand are made at each start, and put into sets: both three times as fast as by the methods that all
+    # dataclasses share.
+    def __init__(self, anchor: str, pattern: str = "", weak: bool = False, library: str = "", needs: str = "") -> None:
+        values = {"anchor": anchor, "pattern": pattern, "weak": weak, "library": library, "needs": needs}
         object.__setattr__(self, "__dict__", values)
 
+    def __hash__(self) -> int:
+        return hash((self.anchor, self.pattern))
 
-def any_of(*anchors: str, pattern: str, weak: bool = False, library: str = "") -> tuple[Signature, ...]:
+
+def any_of(
+    *anchors: str, pattern: str, weak: bool = False, library: str = "", needs: str = ""
+) -> tuple[Signature, ...]:
     """One line that has no literal in common in all its forms: a signature for each."""
-    return tuple(Signature(anchor, pattern, weak, library) for anchor in anchors)
+    return tuple(Signature(anchor, pattern, weak, library, needs) for anchor in anchors)
 
 
 @dataclass(frozen=True)

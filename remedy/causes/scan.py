@@ -50,10 +50,22 @@ _DIGITS: Final = b"0123456789"
 _ERROR_WORDS: Final = ("rror", "xception", "fatal", "FATAL", "ailed", "annot", "anic:", "denied", "not found", "killed")
 # Looks like an error and is none: progress bars, counters, summaries, compiler flags, wrappers without content.
 _NO_ERROR: Final = (
-    r"Traceback \(most recent call last\)|[Tt]he above exception|0 errors|error_?log|log_level"
-    r"|-Werror|errors?=|FutureWarning|DeprecationWarning|UserWarning"
-    r"|^\s*(?:raise|except|assert) |^\s*File \"|Scheduled restart job|^░"
+    "Traceback (most recent call last)",
+    "he above exception",
+    "0 errors",
+    "errorlog",
+    "error_log",
+    "log_level",
+    "-Werror",
+    "error=",
+    "errors=",
+    "FutureWarning",
+    "DeprecationWarning",
+    "UserWarning",
+    "Scheduled restart job",
 )
+# What a traceback shows, and systemd's explanations of its own messages.
+_QUOTES_ERRORS: Final = ("raise ", "except ", "assert ", 'File "', "░")
 # Lines that name a fault of the toolchain without being one; whole threads were misled by each.
 NOISE: Final = (
     # torch's sockets try IPv6 first
@@ -138,7 +150,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _match(signature: Signature, line: Line, text: str) -> Hit | None:
-    if signature.anchor not in text:
+    if signature.anchor not in text or signature.needs not in text:
         return None
     if not signature.pattern:
         return Hit(line, {}, signature.library)
@@ -160,9 +172,9 @@ class Scanner:
         self._anchors = Anchors(words)
         # A shape has no digits and no ids, so one that may stand for a word with either can't be called empty; nor
         # one of JSON's escapes, which are digits for the most part.
-        shapes = {word: _ids().sub(b"", word.encode().translate(None, _DIGITS)) for word in words}
-        bare = (shape for word, shape in shapes.items() if shape != word.encode())
-        self._undecided = tuple(dict.fromkeys((*bare, b"\\u")))
+        whole = "\n".join(words).encode()
+        shapes = zip(whole.split(b"\n"), _ids().sub(b"", whole.translate(None, _DIGITS)).split(b"\n"), strict=True)
+        self._undecided = tuple(dict.fromkeys((*(shape for word, shape in shapes if shape != word), b"\\u")))
         self._empty: set[bytes] = set()
         self._often: dict[bytes, int] = {}
         self._latest: dict[bytes, tuple[int, str]] = {}
@@ -337,7 +349,7 @@ class Scanner:
         elif self._in_traceback:
             # The source lines that a traceback quotes speak of errors without being any.
             return
-        if len(self._result.errors) >= KEPT_ERRORS or line.quiet or _compiled(_NO_ERROR).search(line.text):
+        if len(self._result.errors) >= KEPT_ERRORS or line.quiet or line.text.lstrip().startswith(_QUOTES_ERRORS):
             return
-        if any(word in line.text for word in _ERROR_WORDS):
+        if any(word in line.text for word in _ERROR_WORDS) and not any(word in line.text for word in _NO_ERROR):
             self._result.errors.append(line)

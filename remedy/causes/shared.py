@@ -72,7 +72,7 @@ NOT_ON_PATH: Final = any_of(
     weak=True,
 )
 NINJA_127: Final = any_of(
-    "exit", "code=", pattern=r"(?:exit(?:ed)? (?:status|with status|code)[: ]+|code=)127\b", weak=True
+    "exit", "code=", pattern=r"(?:exit(?:ed)? (?:status|with status|code)[: ]+|code=)127\b", weak=True, needs="127"
 )
 # Wrappers: a build failed, nothing more.
 BUILD_FAILED: Final = (

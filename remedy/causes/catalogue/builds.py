@@ -16,7 +16,7 @@ from remedy.hints import Final
 
 _COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbinary|clang|ptxas-blackwell)"
 _BUILD_KILLED: Final = (
-    *any_of("FAILED: [code=", "status", pattern=r"FAILED: \[code=137\]|ninja.*(?:exit status|status) 137"),
+    *any_of("FAILED: [code=", "status", pattern=r"FAILED: \[code=137\]|ninja.*(?:exit status|status) 137", needs="137"),
     Signature("Killed signal terminated program"),
     Signature("illed", r"^(?:/bin/)?(?:sh: )?(?:line )?(?:\d+: )*(?:\d+ )?Killed\s+\S*" + _COMPILERS + r"\b"),
     Signature("died due to signal 9"),
@@ -31,7 +31,11 @@ _BUILD_KILLED: Final = (
 )
 _KILLED: Final = Signature("Killed", r"^Killed\s*$", weak=True)
 _CODE_137: Final = any_of(
-    "exit", "code=", pattern=r"(?:exit(?:ed)? (?:status|code|with)(?: status| code)?|code=)[ :=(]*137\b", weak=True
+    "exit",
+    "code=",
+    pattern=r"(?:exit(?:ed)? (?:status|code|with)(?: status| code)?|code=)[ :=(]*137\b",
+    weak=True,
+    needs="137",
 )
 
 

@@ -138,7 +138,13 @@ _TOO_OLD: Final = (
         r"|NVCC)(?: [Vv]ersion)? ?(?:>=? ?)?(?P<needed>1\d\.\d+)(?! driver)",
         weak=True,
     ),
-    Signature("CUDA", r"CUDA(?: [Vv]ersion)? (?:must|should) be (?:>=|at least) ?(?P<needed>1\d\.\d+)", weak=True),
+    *any_of(
+        "must be",
+        "should be",
+        pattern=r"CUDA(?: [Vv]ersion)? (?:must|should) be (?:>=|at least) ?(?P<needed>1\d\.\d+)",
+        weak=True,
+        needs="CUDA",
+    ),
 )
 # Types that came with a release, in headers that older ones have without them.
 _NEWER_TYPE: Final = Signature(

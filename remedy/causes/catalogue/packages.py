@@ -6,7 +6,7 @@ import re
 
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from, near
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, CACHED_MODULE, SHARED_OBJECT, UNDEFINED_SYMBOL
 from remedy.causes.types import Evidence
 from remedy.hints import Final
@@ -93,10 +93,12 @@ _VERSIONS: Final = (
         r"|common_ops.*(?:undefined symbol|not found|cannot)",
     ),
     Signature("[sgl_kernel] CRITICAL"),
-    Signature(
-        "sgl",
-        r"(?:sgl[-_]kernel|sglang-kernel)(?: is installed with)? .{0,40}(?:version|minimum).{0,60}(?:less|required"
-        r"|does not match|mismatch|older)",
+    *any_of(
+        "sgl-kernel",
+        "sgl_kernel",
+        "sglang-kernel",
+        pattern=r"(?:sgl[-_]kernel|sglang-kernel)(?: is installed with)? .{0,40}(?:version|minimum).{0,60}(?:less"
+        r"|required|does not match|mismatch|older)",
     ),
     Signature("nvJitLink", r"undefined symbol: __nvJitLink\w+"),
     Signature("version `", r"version [`'](?:GLIBCXX|CXXABI|GLIBC)_[\d.]+' not found"),
@@ -190,7 +192,7 @@ _CONFLICT: Final = (
     Signature("ContextualVersionConflict"),
     Signature("VersionConflict"),
     Signature("is required for a normal functioning"),
-    Signature("requires", r"requires .{1,60} but you have .* which is incompatible"),
+    Signature("but you have", r"requires .{1,60} but you have .* which is incompatible"),
     Signature("ResolutionImpossible"),
     Signature("rope_scaling` must be a dictionary"),
     Signature("has no attribute", r"module '(?P<package>[\w.]+)' has no attribute '(?P<name>\w+)'"),
@@ -214,7 +216,11 @@ _CONFLICT: Final = (
     Signature("failed to be inspected"),
     Signature("PydanticUserError"),
     # a package that is there, of another release than the one asked for
-    Signature("requires", r"Error: .*\brequires .{1,60}[>=<]=?[\d.]+.{0,20}(?:; |, |but )found (?:version )?[`'\"]?\d"),
+    Signature(
+        "requires",
+        r"Error: .*\brequires .{1,60}[>=<]=?[\d.]+.{0,20}(?:; |, |but )found (?:version )?[`'\"]?\d",
+        needs="found",
+    ),
     Signature("version is wrong", r"(?P<package>\w+) version is wrong"),
     Signature("Descriptors cannot be created directly"),
     Signature("Unrecognized configuration class"),

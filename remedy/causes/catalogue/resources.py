@@ -51,15 +51,18 @@ _OOM_NODE: Final = Signature(
 )
 _OOM_CGROUP: Final = Signature("emory cgroup out of memory")
 _SIGKILL: Final = Signature("9/KILL", r"code=killed, status=9/KILL|status=9/KILL", weak=True)
-_EXIT_137: Final = Signature("xit", r"[Ee]xit(?:ed)?(?: with)?(?: code| status)?:? ?\(?137", weak=True)
+_EXIT_137: Final = Signature("xit", r"[Ee]xit(?:ed)?(?: with)?(?: code| status)?:? ?\(?137", weak=True, needs="137")
 _MEMORY_PEAK: Final = Signature("memory peak", weak=True)
-_MINUS_9: Final = any_of(
-    "exit",
-    "returncode",
-    "signal",
-    "SIGKILL",
-    pattern=r"(?:exit ?code|exited with|signal|returncode)[ :=]*-9\b|(?<!after )(?<!survived )(?<!ending )SIGKILL",
-    weak=True,
+_MINUS_9: Final = (
+    Signature("SIGKILL", r"(?<!after )(?<!survived )(?<!ending )SIGKILL", weak=True),
+    *any_of(
+        "exit",
+        "returncode",
+        "signal",
+        pattern=r"(?:exit ?code|exited with|signal|returncode)[ :=]*-9\b",
+        weak=True,
+        needs="-9",
+    ),
 )
 _HOST_MEMORY: Final = (
     Signature("DefaultCPUAllocator"),
