@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from remedy.causes.entry import Cause, Claim, Signature, Weight
 from remedy.causes.lines import Line
@@ -61,8 +61,8 @@ class Case:
     #: What the unit says of itself, for sentences: its ``user``, ``directory`` and ``python``.
     words: Mapping[str, str] = field(default_factory=dict)
     resolved: bool = False
-    #: Whether the log's tracebacks are complete, and none went through a JIT library.
-    from_elsewhere: bool = False
+    #: Whether the log's tracebacks are complete, and none went through a JIT library; asked where it matters only.
+    from_elsewhere: Callable[[], bool] = lambda: False
     load_state: str = "loaded"
     environment_known: bool = True
 

@@ -77,18 +77,21 @@ def _with_foresight(case: Case, cause: Cause, claim: Claim | None) -> Claim | No
     # An ambiguous line of a failed build is now explained.
     explains = case.hits(*EMPTY_ARCHS, *BUILD_FAILED)
     failed = bool(explains) and weigh(explains) is Weight.DECISIVE
-    # What was only warned of, or is foreseen alone, decides nothing: the start may have failed of something else.
-    doubtful = Weight.ASIDE if case.from_elsewhere else Weight.NOTED
     if claim is not None:
         warned = claim.weight is Weight.NOTED and any(one.kind == "log" for one in claim.evidence)
         joined = replace(_joined(claim, evidence, claim.weight), summary=fatal[0].problem.text)
         # What jit/ says speaks of this machine, the claim's own words of any.
         every = tuple(dict.fromkeys((*libraries, *claim.libraries)))
-        return replace(joined, libraries=every, weight=doubtful if warned and not failed else Weight.DECISIVE)
-    certainty: Certainty = "possible" if doubtful is Weight.ASIDE and not failed else "likely"
+        return replace(joined, libraries=every, weight=_doubtful(case) if warned and not failed else Weight.DECISIVE)
+    weight = Weight.DECISIVE if failed else _doubtful(case)
+    certainty: Certainty = "possible" if weight is Weight.ASIDE else "likely"
     shown = tuple(hit.evidence() for hit in explains[:1])
-    weight = Weight.DECISIVE if failed else doubtful
     return Claim(weight, certainty, shown + evidence, summary=fatal[0].problem.text, libraries=libraries)
+
+
+def _doubtful(case: Case) -> Weight:
+    """What was only warned of, or is foreseen alone, decides nothing: the start may have failed of something else."""
+    return Weight.ASIDE if case.from_elsewhere() else Weight.NOTED
 
 
 def _unforeseen(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from remedy.causes.case import Case, LibraryProblem
 from remedy.causes.facts_file import dotted_version
@@ -121,11 +122,12 @@ def with_log(case: Case, scan: Scan, journal: Sequence[LogLine]) -> Case:
         last=placed.last,
         ready=placed.ready,
         died=placed.died,
-        from_elsewhere=any(one.problem.fatal for one in case.problems) and _from_elsewhere(journal),
+        from_elsewhere=cache(lambda: _from_elsewhere(journal)),
     )
 
 
 def _from_elsewhere(journal: Sequence[LogLine]) -> bool:
+    # Of libraries as well that are not installed as such: some come inside others.
     places = tuple(place for library in libraries() for place in library.frames)
     return came_from_elsewhere(((line.pid or 0, line.text) for line in journal if not line.from_manager), places)
 

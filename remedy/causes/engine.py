@@ -181,7 +181,7 @@ def _aside(case: Case, cause: Cause, claim: Claim) -> Claim:
     log whole failed builds as warnings and go on without them. Where the libraries would meet it here, it is one as
     long as no traceback leads elsewhere."""
     met = claim.certainty == "confirmed" and any(one.problem.fatal for one in case.foreseen(cause.id))
-    if met and not case.from_elsewhere:
+    if met and not case.from_elsewhere():
         return claim
     warned = claim.weight is Weight.NOTED and claim.last_line == 0 and any(e.kind == "log" for e in claim.evidence)
     if not (cause.toolchain and warned and (case.errors or case.died)):

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
 
-from remedy.hints import TYPE_CHECKING
+from remedy.hints import TYPE_CHECKING, Final
+from remedy.listing import module, module_names, modules
 
 if TYPE_CHECKING:
-    from remedy.facts.types import Version
+    from remedy.facts.types import Interpreter, Version
     from remedy.jit.types import Context, Library, Resolution
 
+#: The distributions that a library is installed by, where they are not named as its file is (``numba_cuda.py``:
+#: ``numba-cuda``).
+DISTRIBUTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy"),
+    "deep_gemm": ("sgl-deep-gemm", "deep-gemm"),
+    "flashinfer": ("flashinfer-python",),
+    "inductor": ("torch",),
+    "torch_extension": ("torch",),
+    "tvm_ffi": ("apache-tvm-ffi",),
+}
 
-@cache
+
 def libraries() -> tuple[Library, ...]:
-    """Every library that this folder knows, most important first: each module that defines ``LIBRARY``."""
-    from remedy.listing import modules
+    """Every library that this folder knows: each module that defines ``LIBRARY``."""
+    return tuple(one.LIBRARY for one in modules(__name__, __path__) if hasattr(one, "LIBRARY"))
 
-    every: list[Library] = [one.LIBRARY for one in modules(__name__, __path__) if hasattr(one, "LIBRARY")]
-    return tuple(sorted(every, key=lambda library: library.rank))
+
+def installed(interpreter: Interpreter) -> Iterator[tuple[str, Library]]:
+    """The libraries that an interpreter holds, with their versions: those modules of this folder that define
+    ``LIBRARY``. The others are not even imported."""
+    for name in module_names(__path__):
+        distributions = DISTRIBUTIONS.get(name, (name.replace("_", "-"),))
+        version = next((held for one in distributions if (held := interpreter.dist_version(one))), None)
+        library: Library | None = getattr(module(f"{__name__}.{name}"), "LIBRARY", None) if version else None
+        if version and library is not None:
+            yield version, library
 
 
 def resolve_all(context: Context) -> tuple[Resolution, ...]:
@@ -29,12 +47,8 @@ def resolve_all(context: Context) -> tuple[Resolution, ...]:
     if interpreter is None:
         return ()
     seen = effective(context)
-    found: list[Resolution] = []
-    for library in libraries():
-        version = next((held for name in library.distributions if (held := interpreter.dist_version(name))), None)
-        if version is not None:
-            found.append(library.resolve(version, seen))
-    return without_details(tuple(found))
+    held = sorted(installed(interpreter), key=lambda one: one[1].rank)
+    return without_details(tuple(library.resolve(version, seen) for version, library in held))
 
 
 # What a toolkit may lack, as against what it is.

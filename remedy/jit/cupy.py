@@ -51,7 +51,6 @@ class CuPy:
     """Arrays on the GPU. Its compiler is a library in a wheel, so that no toolkit's fault stops it."""
 
     name = "cupy"
-    distributions = ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy")
     rank = 80
     frames = ("/cupy/", "/cupy_backends/")
 

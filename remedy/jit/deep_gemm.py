@@ -71,7 +71,6 @@ class DeepGemm:
     """Kernels that only quantised models on data-centre GPUs use."""
 
     name = "deep-gemm"
-    distributions = ("sgl-deep-gemm", "deep-gemm")
     rank = 50
     frames = ("/deep_gemm/",)
 

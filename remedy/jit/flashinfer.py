@@ -306,7 +306,6 @@ class FlashInfer:
     """Attention and sampling kernels, compiled at the first use of each module."""
 
     name = "flashinfer"
-    distributions = ("flashinfer-python",)
     rank = 10
     frames = ("/flashinfer/",)
 

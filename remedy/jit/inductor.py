@@ -29,7 +29,6 @@ class Inductor:
     """The back end of torch.compile; not a distribution of its own."""
 
     name = "inductor"
-    distributions = ("torch",)
     rank = 65
     frames = ("/torch/_inductor/", "/torch/_dynamo/")
 

@@ -59,7 +59,6 @@ class NumbaCuda:
     """Kernels from Python functions. Its compilers are libraries, mostly in wheels."""
 
     name = "numba-cuda"
-    distributions = ("numba-cuda",)
     rank = 85
     frames = ("/numba_cuda/", "/numba/cuda/")
 

@@ -48,7 +48,6 @@ class SGLang:
     """The kernels that SGLang builds for the first GPU at start."""
 
     name = "sglang"
-    distributions = ("sglang",)
     rank = 20
     frames = ("/sglang/jit_kernel/", "/sglang/kernels/jit/")
 

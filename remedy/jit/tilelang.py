@@ -60,7 +60,6 @@ class TileLang:
     """Kernels that few models use: it never stops a service that is not known to use them."""
 
     name = "tilelang"
-    distributions = ("tilelang",)
     rank = 55
     frames = ("/tilelang/",)
 

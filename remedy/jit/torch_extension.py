@@ -70,7 +70,6 @@ class TorchExtension:
     """C++ and CUDA sources that ``load`` and ``load_inline`` build; most services load none that need nvcc."""
 
     name = "torch"
-    distributions = ("torch",)
     rank = 60
     frames = ("/torch/utils/cpp_extension.py", "/torch_extensions/")
 

@@ -110,7 +110,6 @@ class Triton:
     """Kernels that are written in Python; part of nearly every model's start."""
 
     name = "triton"
-    distributions = ("triton",)
     rank = 40
     frames = ("/triton/",)
 

@@ -141,7 +141,6 @@ class TvmFfi:
     """Kernels that a server builds from source at first use."""
 
     name = "tvm-ffi"
-    distributions = ("apache-tvm-ffi",)
     rank = 30
     frames = ("/tvm_ffi/",)
 

@@ -108,13 +108,11 @@ class Resolution:
 class Library(Protocol):
     """One JIT library: one file in this folder, found by the folder's own listing.
 
-    ``distributions`` are the names that it is installed under; ``rank`` orders libraries by how much of a start
-    hangs on them, lowest first. ``frames`` are parts of file names by which a traceback shows that it went through the
-    library while that builds or loads a kernel.
+    ``rank`` orders libraries by how much of a start hangs on them, lowest first. ``frames`` are parts of file names by
+    which a traceback shows that it went through the library while that builds or loads a kernel.
     """
 
     name: str
-    distributions: tuple[str, ...]
     rank: int
     frames: tuple[str, ...]
 

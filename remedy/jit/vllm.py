@@ -67,7 +67,6 @@ class VLLM:
     """The server's own choices; its kernels come from the other libraries."""
 
     name = "vllm"
-    distributions = ("vllm",)
     rank = 25
     frames = ("/vllm/utils/flashinfer.py", "/vllm/utils/deep_gemm.py", "/vllm/third_party/", "/vllm/compilation/")
 

@@ -8,9 +8,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from remedy import jit
 from remedy.facts.types import Gpu, JitCache, Snapshot
-from remedy.jit import libraries, resolve_all
+from remedy.jit import resolve_all
 from remedy.jit.types import Context
+from remedy.listing import module
 from tests.jit.machines import PATH, context, interpreter, toolkit
 from tests.memory import MemoryView
 
@@ -48,13 +50,13 @@ NAMES = st.sampled_from(
 KITS = (toolkit("/usr/local/cuda-12.8", (12, 8)), toolkit("/usr/local/cuda-13.0", (13, 0)))
 
 
-def test_every_library_is_found_by_its_file_alone() -> None:
-    found = libraries()
-    names = [library.name for library in found]
-    assert names[0] == "flashinfer"
-    assert {"sglang", "tvm-ffi", "triton", "torch", "inductor", "deep-gemm", "tilelang", "vllm", "cupy"} < set(names)
-    assert len(set(names)) == len(names)
-    assert [library.rank for library in found] == sorted(library.rank for library in found)
+def test_every_library_is_found_by_its_file_and_its_distribution() -> None:
+    assert all(hasattr(module(f"remedy.jit.{name}"), "LIBRARY") for name in jit.DISTRIBUTIONS)
+    python = interpreter("2.11.0", None, **{name: values[0] for name, values in EVERY.items()})
+    found = sorted(library.name for _, library in jit.installed(python))
+    assert found == sorted(library.name for library in jit.libraries())
+    names = [one.library for one in resolve_all(context({}, python=python))]
+    assert names[0] == "flashinfer" and names.index("sglang") < names.index("triton") < names.index("numba-cuda")
 
 
 def test_only_what_is_installed_is_asked() -> None:
