@@ -61,7 +61,8 @@ class Case:
     #: What the unit says of itself, for sentences: its ``user``, ``directory`` and ``python``.
     words: Mapping[str, str] = field(default_factory=dict)
     resolved: bool = False
-    #: Whether the log's tracebacks are complete, and none went through a JIT library; asked where it matters only.
+    #: Whether the program never ran, or the log's tracebacks are complete, and none went through a JIT library; asked
+    #: where it matters only.
     from_elsewhere: Callable[[], bool] = lambda: False
     load_state: str = "loaded"
     environment_known: bool = True

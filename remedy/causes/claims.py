@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from remedy.causes import reading
 from remedy.causes.case import Case, weigh
 from remedy.causes.entry import Cause, Claim, Weight
-from remedy.causes.shared import BUILD_FAILED, EMPTY_ARCHS
 from remedy.causes.types import Certainty, Evidence
 from remedy.unit.types import Fault
 from remedy.value import replace
@@ -75,7 +75,7 @@ def _with_foresight(case: Case, cause: Cause, claim: Claim | None) -> Claim | No
     )
     libraries = tuple(dict.fromkeys(item.library for item in fatal))
     # An ambiguous line of a failed build is now explained.
-    explains = case.hits(*EMPTY_ARCHS, *BUILD_FAILED)
+    explains = reading.empty_sets(case) + reading.failed_builds(case)
     failed = bool(explains) and weigh(explains) is Weight.DECISIVE
     if claim is not None:
         warned = claim.weight is Weight.NOTED and any(one.kind == "log" for one in claim.evidence)

@@ -122,11 +122,17 @@ def with_log(case: Case, scan: Scan, journal: Sequence[LogLine]) -> Case:
         last=placed.last,
         ready=placed.ready,
         died=placed.died,
-        from_elsewhere=cache(lambda: _from_elsewhere(journal)),
+        from_elsewhere=cache(lambda: _from_elsewhere(journal, case.state)),
     )
 
 
-def _from_elsewhere(journal: Sequence[LogLine]) -> bool:
+#: What shells end with where a program is not there, or can't be run (sh(1), Exit Status): it never came to a library.
+_NEVER_RUN: Final = (126, 127)
+
+
+def _from_elsewhere(journal: Sequence[LogLine], state: UnitState | None) -> bool:
+    if state is not None and state.exec_main_code == 1 and state.exec_main_status in _NEVER_RUN:
+        return True
     # Of libraries as well that are not installed as such: some come inside others.
     places = tuple(place for library in libraries() for place in library.frames)
     return came_from_elsewhere(((line.pid or 0, line.text) for line in journal if not line.from_manager), places)

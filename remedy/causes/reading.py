@@ -7,12 +7,15 @@ import re
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit
 from remedy.causes.shared import (
+    BUILD_FAILED,
     EMPTY_ARCHS,
+    HOST_ERROR,
     NINJA_127,
     NVCC_MISSING,
     NVCC_RELEASE,
     NVCC_RUN,
     SHELL_NOT_FOUND,
+    SWALLOWED,
     UNDEFINED_VALUE,
     UNSUPPORTED_ARCH,
 )
@@ -105,6 +108,19 @@ def lists_read(case: Case) -> tuple[str, ...]:
     if any("sm75+" in hit.line.text for hit in case.hits(*EMPTY_ARCHS)):
         return ("TORCH_CUDA_ARCH_LIST",)
     return ("FLASHINFER_CUDA_ARCH_LIST",)
+
+
+def empty_sets(case: Case) -> tuple[Hit, ...]:
+    """FlashInfer's lines that no target was found, where a line before them does not say why: no GPU, an old driver."""
+    return () if case.has(SWALLOWED) else case.hits(*EMPTY_ARCHS)
+
+
+def failed_builds(case: Case) -> tuple[Hit, ...]:
+    """Lines that only say that a build failed, for facts to say why; none where the host compiler said it of its own
+    source, and nothing that nvcc compiles is named as failed.
+    """
+    failed = case.hits(*BUILD_FAILED)
+    return () if case.has(*HOST_ERROR) and not any(".cu" in hit.line.text for hit in failed) else failed
 
 
 def other_gpus_kernel(case: Case) -> bool:

@@ -15,6 +15,8 @@ EMPTY_ARCHS: Final = (
         library="flashinfer",
     ),
 )
+# Why FlashInfer's set of targets is empty, where it is not the compiler's release.
+SWALLOWED: Final = Signature("Failed to get device capability", r"device capability: (?!SM ?\d)\S", weak=True)
 # FlashInfer 0.6.7 and later: the compiler's release is under the GPU's floor. A warning, swallowed by its caller.
 CUDA_FLOOR: Final = Signature(
     "requires CUDA >=", r"SM ?(?P<cc>[\d.]+x?\+?) requires CUDA >= ?(?P<needed>\d+\.\d+)", library="flashinfer"
@@ -87,6 +89,8 @@ BUILD_FAILED: Final = (
     Signature("NVCC compilation failed", weak=True, library="deep-gemm"),
     Signature("Failed to build JIT module", weak=True, library="sglang"),
 )
+# The host compiler's own complaint of a source file of its own: no nvcc had a part in that.
+HOST_ERROR: Final = any_of(".cpp:", ".cc:", ".cxx:", pattern=r"\.(?:cpp|cc|cxx):\d+:\d+: error: ", weak=True)
 # Signs that a JIT build or a JIT-built module is at work in this log.
 JIT_AT_WORK: Final = (
     Signature("flashinfer/jit", weak=True, library="flashinfer"),

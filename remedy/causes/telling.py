@@ -36,7 +36,8 @@ _ANNOUNCEMENTS: Final = (
 )
 #: What exceptions that a compiler, its toolkit or its cache is behind speak of, wherever they are raised.
 _OF_COMPILERS: Final = (
-    r"(?i)nvcc|ninja|ptxas|g\+\+|compil|kernel|\bjit|_jit|inductor|triton|cubin|cuda|cutlass|\barch|\.so\b|\.cache"
+    r"(?i)nvcc|ninja|ptxas|g\+\+|compil|toolkit|kernel|\bjit|_jit|inductor|triton|cubin|cutlass|\barch|\.so\b|\.cache"
+    r"|cuda[_-]?(?:home|path|version|\d)|cuda >"
 )
 
 

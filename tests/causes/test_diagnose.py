@@ -186,6 +186,36 @@ def test_a_build_that_was_survived_is_not_what_a_start_failed_of() -> None:
     assert diagnose(lines, FAILED, missing).root.id == "gpu-out-of-memory"
 
 
+def test_a_program_that_was_never_run_failed_of_no_library() -> None:
+    state = replace(FAILED, exec_main_status=126)
+    assert diagnose(journal("odd"), state, TOO_OLD).root.id == "unknown"
+    assert diagnose(journal("odd"), FAILED, TOO_OLD).root.id == "nvcc-too-old"
+
+
+@pytest.mark.parametrize(
+    ("why", "root"),
+    [
+        ("Failed to get device capability: No CUDA GPUs are available", "gpu-missing"),
+        ("Failed to get device capability: SM 12.x requires CUDA >= 12.9.", "nvcc-too-old"),
+    ],
+)
+def test_an_empty_set_of_targets_is_explained_by_the_line_before_it(why: str, root: str) -> None:
+    assert diagnose(journal(why, SM75), FAILED, TOO_OLD).root.id == root
+
+
+@pytest.mark.parametrize(
+    ("failed", "root"),
+    [
+        ("FAILED: main.o", "unknown"),
+        ("FAILED: kernel.cuda.o", "nvcc-too-old"),
+    ],
+)
+def test_an_error_of_the_host_compilers_own_is_not_nvccs(failed: str, root: str) -> None:
+    error = "/srv/ops/main.cpp:96:52: error: cannot convert 'long int' to 'const at::Tensor&'"
+    lines = (error, failed, "ninja: build stopped: subcommand failed.", BEGIN, ELSEWHERE, "ValueError: odd")
+    assert diagnose(journal(*lines), FAILED, TOO_OLD).root.id == root
+
+
 def test_what_was_mended_since_is_only_possible() -> None:
     root = diagnose(journal("RuntimeError: SM 12.x requires CUDA >= 12.9", SM75), FAILED).root
     assert (root.id, root.certainty) == ("nvcc-too-old", "possible")

@@ -100,6 +100,8 @@ WITHIN = ('  File "/srv/lib/flashinfer/compilation_context.py", line 9, in _arch
         ),
         # What the exception itself says of compilers counts wherever it is raised.
         (by(1, BEGIN, *ELSEWHERE, "RuntimeError: nvcc said no"), False),
+        (by(1, BEGIN, *ELSEWHERE, "ValueError: CUDA_HOME is none"), False),
+        (by(1, BEGIN, *ELSEWHERE, "RuntimeError: CUDA error: device-side assert triggered"), True),
         (by(1, BEGIN, *ELSEWHERE, "OSError: /srv/x.so: invalid ELF header"), False),
         # Who only announces another's failure says nothing of where that came from.
         (by(1, BEGIN, *ELSEWHERE, "RuntimeError: Engine core initialization failed. See root cause above."), False),

@@ -15,6 +15,7 @@ from remedy.causes.shared import (
     NVCC_RELEASE,
     NVCC_RUN,
     SHELL_NOT_FOUND,
+    SWALLOWED,
     TRITON_AT_WORK,
     UNSUPPORTED_ARCH,
 )
@@ -233,7 +234,7 @@ def _floor(case: Case) -> Claim | None:
 
 def _empty_set(case: Case) -> Claim | None:
     """FlashInfer's sm75 line says only that no target was found; the facts say why."""
-    hits = case.hits(*EMPTY_ARCHS)
+    hits = reading.empty_sets(case)
     facts, lists = case.facts, reading.lists_read(case)
     if (
         not hits
@@ -292,7 +293,7 @@ def _old_for_sources(case: Case) -> Claim | None:
 
 def _failed_build(case: Case) -> Claim | None:
     """Ambiguous build failures, decided by what the facts show."""
-    failed, nvcc = case.hits(*BUILD_FAILED), reading.nvcc_version(case)
+    failed, nvcc = reading.failed_builds(case), reading.nvcc_version(case)
     flashinfer = any(hit.library == "flashinfer" for hit in failed + case.hits(*JIT_AT_WORK))
     text = rules.nvcc_too_old(case.facts, flashinfer or case.facts.flashinfer is not None)
     if text is None and flashinfer and nvcc and nvcc < (12, 0):
@@ -359,6 +360,7 @@ CAUSES: Final = (
             *_BUNDLED,
             _OLD_PTX_ISA,
             *EMPTY_ARCHS,
+            SWALLOWED,
             CUDA_FLOOR,
             *UNSUPPORTED_ARCH,
             NVCC_RUN,

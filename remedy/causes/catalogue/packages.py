@@ -46,6 +46,8 @@ _LOAD: Final = (
         "ailed to load", r"[Ff]ailed to load (?:library |shared library )?['\"]?(?P<lib>" + _CUDA_LIBRARY + r"[\w.]*)"
     ),
 )
+# A search that went on, and ended well.
+_FOUND: Final = Signature("found: ", r"found: \S*/(?P<lib>lib\w+)\.so", weak=True)
 
 
 def _shared_library(case: Case) -> Claim | None:
@@ -55,11 +57,17 @@ def _shared_library(case: Case) -> Claim | None:
         if not hit.groups["lib"].startswith(("libcuda.so", "libnccl-net")) and not _wanted_by_cache(case, hit)
     )
     cuda = tuple(hit for hit in missing if re.match(_CUDA_LIBRARY, hit.groups["lib"]))
-    hits = cuda + tuple(hit for hit in case.hits(*_LOAD) if not _wanted_by_cache(case, hit))
+    found = {hit.groups["lib"] for hit in case.hits(_FOUND)}
+    hits = cuda + tuple(hit for hit in case.hits(*_LOAD) if not _wanted_by_cache(case, hit) and _stem(hit) not in found)
     if hits:
         return claim_from(hits, _majors(case, hits))
     # Not CUDA's: a system package, which has nothing to do with the toolchain.
     return claim_from(missing, toolchain=False) if missing else None
+
+
+def _stem(hit: Hit) -> str:
+    """A library's name without its version."""
+    return hit.groups.get("lib", "").partition(".so")[0]
 
 
 def _wanted_by_cache(case: Case, hit: Hit) -> bool:
@@ -301,7 +309,7 @@ CAUSES: Final = (
         advice="`find / -name '{lib}*'` tells whether it is there: then the path is wrong, else the package is.||Look "
         "for the library with `find`: where it is there, the path is wrong, else the package is missing.",
         judge=_shared_library,
-        signatures=(SHARED_OBJECT, *_LOAD, *CACHED_MODULE),
+        signatures=(SHARED_OBJECT, *_LOAD, _FOUND, *CACHED_MODULE),
         page=Page(
             meaning="A prebuilt module names the libraries it needs with their CUDA major (libcudart.so.13, "
             "libnvrtc.so.12). The dynamic loader looks in the module's own search path, LD_LIBRARY_PATH, and "

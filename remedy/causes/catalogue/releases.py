@@ -7,6 +7,7 @@ from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
 from remedy.causes.shared import (
     BUILD_FAILED,
+    HOST_ERROR,
     INSUFFICIENT_DRIVER,
     JIT_AT_WORK,
     UNDEFINED_VALUE,
@@ -25,8 +26,9 @@ def _too_new(case: Case) -> Claim | None:
     hits = tuple(hit for hit in reading.refused(case) if reading.target(hit, case) == "new")
     if hits:
         return claim_from(hits, facts)
-    if facts and case.has(*BUILD_FAILED):
-        return claim_from(case.hits(*BUILD_FAILED), facts, certainty="likely", weight=Weight.NOTED)
+    failed = reading.failed_builds(case)
+    if facts and failed:
+        return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED)
     return _newer_than_driver(case)
 
 
@@ -77,7 +79,7 @@ def _mismatch(case: Case) -> Claim | None:
     hits = case.hits(*_MISMATCH)
     if hits:
         return claim_from(hits, facts)
-    failed = case.hits(*BUILD_FAILED)
+    failed = reading.failed_builds(case)
     return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED) if failed and facts else None
 
 
@@ -94,7 +96,7 @@ CAUSES: Final = (
         "CUDA major differs from the one torch was built with, so extensions can't be built.",
         advice="`remedy fix {unit}` brings a toolkit of torch's CUDA release.",
         judge=_mismatch,
-        signatures=(*_MISMATCH, *BUILD_FAILED),
+        signatures=(*_MISMATCH, *BUILD_FAILED, *HOST_ERROR),
         observable=True,
         page=Page(
             meaning="A torch extension links torch's CUDA runtime and is compiled against the toolkit's headers. With "

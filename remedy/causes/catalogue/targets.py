@@ -60,12 +60,12 @@ def _arch_list(case: Case) -> Claim | None:
         return claim_from(said, listed)
     if case.has(_MALFORMED) and (listed or case.has(_CONTEXT)):
         return claim_from(case.hits(_MALFORMED), listed)
-    empty = case.hits(*EMPTY_ARCHS)
+    empty = reading.empty_sets(case)
     if empty and not case.has(CUDA_FLOOR) and not reading.other_gpus_kernel(case):
         return _empty_with_list(case, empty)
     if case.has(NO_KERNEL_IMAGE):
         return _image_of_cache(case, listed)
-    failed = case.hits(*BUILD_FAILED)
+    failed = reading.failed_builds(case)
     return claim_from(failed, listed, certainty="likely", weight=Weight.NOTED) if failed and listed else None
 
 
