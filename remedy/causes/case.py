@@ -61,7 +61,9 @@ class Case:
     #: What the unit says of itself, for sentences: its ``user``, ``directory`` and ``python``.
     words: Mapping[str, str] = field(default_factory=dict)
     resolved: bool = False
-    #: Whether the program never ran, or the log's tracebacks are complete, and none went through a JIT library; asked
+    #: Parts of file names by which a traceback shows that it went through a JIT library that is installed.
+    frames: tuple[str, ...] = ()
+    #: Whether the program never ran, or the log's tracebacks are complete, and none went through any JIT library; asked
     #: where it matters only.
     from_elsewhere: Callable[[], bool] = lambda: False
     load_state: str = "loaded"

@@ -13,7 +13,7 @@ from remedy.causes.telling import came_from_elsewhere
 from remedy.causes.types import Evidence, PartialFacts
 from remedy.facts.types import LogLine, Snapshot, UnitState, Version
 from remedy.hints import Final
-from remedy.jit import libraries
+from remedy.jit import installed, libraries
 from remedy.jit.types import Resolution
 from remedy.unit.types import Launch, Service
 from remedy.value import replace
@@ -40,6 +40,7 @@ _PLACED: Final = ("PATH", "HOME", "CC", "CXX")
 
 def case_of(service: Service, launch: Launch | None, snapshot: Snapshot, resolutions: Sequence[Resolution]) -> Case:
     """All but the log."""
+    held = installed(snapshot.interpreter) if snapshot.interpreter else ()
     return Case(
         facts=partial_facts(service, launch, snapshot, resolutions),
         problems=tuple(LibraryProblem(r.library, problem) for r in resolutions for problem in r.problems),
@@ -49,6 +50,7 @@ def case_of(service: Service, launch: Launch | None, snapshot: Snapshot, resolut
         sandbox=_sandbox(service),
         words=_words(service, launch),
         resolved=bool(resolutions),
+        frames=tuple(place for _, library in held for place in library.frames),
         load_state=service.load_state,
         environment_known=service.environment is not None,
     )
@@ -122,7 +124,7 @@ def with_log(case: Case, scan: Scan, journal: Sequence[LogLine]) -> Case:
         last=placed.last,
         ready=placed.ready,
         died=placed.died,
-        from_elsewhere=cache(lambda: _from_elsewhere(journal, case.state)),
+        from_elsewhere=cache(lambda: _from_elsewhere(journal, case)),
     )
 
 
@@ -130,12 +132,15 @@ def with_log(case: Case, scan: Scan, journal: Sequence[LogLine]) -> Case:
 _NEVER_RUN: Final = (126, 127)
 
 
-def _from_elsewhere(journal: Sequence[LogLine], state: UnitState | None) -> bool:
+def _from_elsewhere(journal: Sequence[LogLine], case: Case) -> bool:
+    state = case.state
     if state is not None and state.exec_main_code == 1 and state.exec_main_status in _NEVER_RUN:
         return True
-    # Of libraries as well that are not installed as such: some come inside others.
-    places = tuple(place for library in libraries() for place in library.frames)
-    return came_from_elsewhere(((line.pid or 0, line.text) for line in journal if not line.from_manager), places)
+    lines = [(line.pid or 0, line.text) for line in journal if not line.from_manager]
+    if not came_from_elsewhere(lines, case.frames):
+        return False
+    # Libraries that are not installed as such may have come inside others.
+    return came_from_elsewhere(lines, tuple(place for library in libraries() for place in library.frames))
 
 
 def _placed(line: Line, journal: Sequence[LogLine]) -> Line:
