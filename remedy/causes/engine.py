@@ -72,10 +72,10 @@ def diagnose(
     case = digest.case_of(service, launch, snapshot, resolutions)
     last, earlier = digest.invocations(snapshot.journal, snapshot.state)
     now = _with_journal(case, last)
-    found = judge(now)
     if earlier and digest.repeats(now, earlier):
         failed = judge(_with_journal(digest.as_failed(case), (*earlier, *last)))
         return _with_evidence(failed, digest.restarts(snapshot.state))
+    found = judge(now)
     running = snapshot.state is not None and snapshot.state.active_state == "active"
     if earlier and not running and found.root.id in _LATE:
         before = judge(_with_journal(case, (*earlier, *last)))

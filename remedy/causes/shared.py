@@ -142,6 +142,12 @@ UNSUPPORTED_PTX_CODE: Final = (
 JIT_LINKER: Final = Signature(
     "ptxas application ptx input", r"Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'"
 )
+#: Not the ptxas within the driver or nvJitLink, which calls its input so.
+OLD_PTX_ISA: Final = Signature(
+    "Unsupported .version",
+    r"^(?!.*application ptx input).*Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'",
+    weak=True,
+)
 NVJITLINK: Final = Signature("NVJITLINK_ERROR", weak=True)
 # nvcc and NVRTC count the errors of their own: what could not be compiled can't be loaded either.
 SOURCE_ERRORS: Final = Signature("detected in the compilation of", r"errors? detected in the compilation of", weak=True)

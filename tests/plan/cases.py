@@ -100,6 +100,10 @@ def kit(
 
 
 OLD = kit("/usr/local/cuda-12.8", (12, 8), origin="runfile")
+NEW = kit("/usr/local/cuda-13.0", (13, 0))
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#: A unit's environment in which ``NEW`` is what every library finds.
+GOOD = (f"Environment=CUDA_HOME={NEW.root}", f"Environment=PATH={NEW.root}/bin:{DEFAULT_PATH}")
 
 
 def interpreter(torch_cuda: str | None = "13.0", **versions: str) -> Interpreter:
@@ -146,7 +150,6 @@ def machine(
 
 UNIT = "sglang-k26.service"
 PATH = "/etc/systemd/system/" + UNIT
-DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PROGRAMS = (
     *("/usr/bin/gcc", "/usr/bin/g++", "/usr/bin/c++", "/usr/bin/which", "/usr/bin/env", "/bin/sh", "/usr/bin/ninja"),
     *("/root/venv/bin/python3", "/root/venv/bin/ninja"),

@@ -11,9 +11,9 @@ import pytest
 from remedy.causes import catalogue
 from remedy.facts.types import Driver, UnitState
 from remedy.plan.make import make
-from tests.plan.cases import Scene, interpreter, machine
+from tests.plan.cases import NEW, Scene, interpreter, machine
 from tests.plan.rows import FAILED, inputs_of, log_lines
-from tests.plan.test_every_mend import NEW, service
+from tests.plan.test_every_mend import service
 
 PYTHON = "/root/venv/bin/python3"
 PASSWD = {"/etc/passwd": "root:x:0:0:root:/root:/bin/bash\n", "/etc/machine-id": "0" * 32 + "\n"}

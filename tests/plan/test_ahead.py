@@ -12,9 +12,8 @@ from remedy.jit import resolve_all
 from remedy.plan.ahead import builds, named
 from remedy.plan.make import make
 from remedy.plan.types import EditFile, MoveCache, Plan
-from tests.plan.cases import OLD, Scene, interpreter, kit, machine, unit_text
+from tests.plan.cases import NEW, OLD, Scene, interpreter, machine, unit_text
 
-NEW = kit("/usr/local/cuda-13.0", (13, 0))
 BASE = "/root/.cache/flashinfer/0.6.8.post1"
 PLANNED = f"{BASE}/120f/cached_ops"
 

@@ -9,9 +9,8 @@ import pytest
 from remedy.facts.types import Toolkit
 from remedy.plan.environment import move_to, moved_list, toolkit_values, with_folder
 from tests.memory import MemoryView
-from tests.plan.cases import OLD, kit
+from tests.plan.cases import NEW, OLD, kit
 
-NEW = kit("/usr/local/cuda-13.0", (13, 0))
 BASE = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from remedy.plan.environment import Move, move_to, toolkit_values
 from remedy.view import which
 from tests.memory import MemoryView
-from tests.plan.cases import OLD, kit
+from tests.plan.cases import NEW, OLD
 
-NEW = kit("/usr/local/cuda-13.0", (13, 0))
 VIEW = MemoryView(
     programs=(
         *("/usr/local/cuda-12.8/bin/nvcc", "/usr/local/cuda-13.0/bin/nvcc", "/usr/bin/nvcc", "/usr/bin/python3"),

@@ -13,6 +13,8 @@ from remedy.plan.make import make
 from remedy.plan.types import BuildToolkit, EditFile, InstallPackages, MoveCache, Plan, RestartUnit
 from tests.plan.cases import (
     DEFAULT_PATH,
+    GOOD,
+    NEW,
     OLD,
     PROGRAMS,
     WHOLE,
@@ -26,8 +28,6 @@ from tests.plan.cases import (
 )
 from tests.plan.rows import FAILED, Row, after, inputs_of, log_lines
 
-NEW = kit("/usr/local/cuda-13.0", (13, 0))
-GOOD = (f"Environment=CUDA_HOME={NEW.root}", f"Environment=PATH={NEW.root}/bin:{DEFAULT_PATH}")
 RUNS = UnitState("active", "running", "success", invocation="b", active_for=86400.0)
 BUILD_FAILED = "RuntimeError: Ninja build failed. Ninja output:"
 CACHE = "/root/.cache/flashinfer/0.6.8.post1/120f/cached_ops"

@@ -12,6 +12,7 @@ from remedy.plan.make import make
 from remedy.plan.types import EditFile, InstallPackages, MoveCache, Plan, RestartUnit
 from tests.plan.cases import (
     DEFAULT_PATH,
+    NEW,
     OLD,
     PATH,
     PROGRAMS,
@@ -25,7 +26,6 @@ from tests.plan.cases import (
     unit_text,
 )
 
-NEW = kit("/usr/local/cuda-13.0", (13, 0))
 HOME_130 = ("CUDA_HOME", "/usr/local/cuda-13.0")
 CACHE = "/root/.cache/flashinfer/0.6.8.post1/120f"
 FOLDERS = (f"{CACHE}/cached_ops",)

@@ -19,7 +19,8 @@ from remedy.plan.mends.start import seconds
 from remedy.plan.mends.unit_text import assignments
 from remedy.plan.types import EditFile, InstallPackages, MoveCache, Plan
 from tests.plan.cases import (
-    DEFAULT_PATH,
+    GOOD,
+    NEW,
     OLD,
     PROGRAMS,
     AptTable,
@@ -30,9 +31,6 @@ from tests.plan.cases import (
     nvidia,
     unit_text,
 )
-
-NEW = kit("/usr/local/cuda-13.0", (13, 0))
-GOOD = ("Environment=CUDA_HOME=/usr/local/cuda-13.0", f"Environment=PATH=/usr/local/cuda-13.0/bin:{DEFAULT_PATH}")
 
 
 def plan(cause: str, *lines: str, snapshot: Snapshot | None = None, **more: object) -> Plan:

@@ -14,6 +14,7 @@ from remedy.causes.shared import (
     NVCC_MISSING,
     NVCC_RELEASE,
     NVCC_RUN,
+    OLD_PTX_ISA,
     SHELL_NOT_FOUND,
     SWALLOWED,
     TRITON_AT_WORK,
@@ -171,18 +172,13 @@ _BUNDLED: Final = any_of(
 # FlashInfer 0.6.12 and later use libcu++ of CCCL 3; without the copy it ships, CUDA 12's own is too old for them.
 _NEWER_API: Final = Signature("qualified name is not allowed", weak=True, library="flashinfer")
 _BUNDLED_WANT: Final = (12, 3)
-_OLD_PTX_ISA: Final = Signature(
-    "Unsupported .version",
-    r"^(?!.*application ptx input).*Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'",
-    weak=True,
-)
 
 
 def nvcc_isa(case: Case) -> bool:
     """Whether the ptxas that complains is the toolkit's own (its ISA is that of the nvcc), not Triton's."""
     nvcc = case.facts.nvcc
     known = rules.PTX_ISA.get(nvcc[:2]) if nvcc else None
-    said = {hit.groups.get("isa") for hit in case.hits(_OLD_PTX_ISA)}
+    said = {hit.groups.get("isa") for hit in case.hits(OLD_PTX_ISA)}
     return known is not None and rules.dotted(known) in said and not case.has(*TRITON_AT_WORK)
 
 
@@ -277,7 +273,7 @@ def _old_for_sources(case: Case) -> Claim | None:
     if newer:
         return claim_from(newer, (case.fact(f"nvcc is {rules.dotted(nvcc)}", "nvcc"),) if nvcc else ())
     if nvcc_isa(case):
-        return claim_from(case.hits(_OLD_PTX_ISA), (case.fact("that is the ISA of the toolkit's own ptxas", "nvcc"),))
+        return claim_from(case.hits(OLD_PTX_ISA), (case.fact("that is the ISA of the toolkit's own ptxas", "nvcc"),))
     newer_api = case.hits(_NEWER_API)
     if newer_api and nvcc and nvcc < (13, 0):
         text = f"nvcc {rules.dotted(nvcc)} brings a libcu++ that is older than these sources"
@@ -358,7 +354,7 @@ CAUSES: Final = (
             _NEWER_TYPE,
             _NEWER_API,
             *_BUNDLED,
-            _OLD_PTX_ISA,
+            OLD_PTX_ISA,
             *EMPTY_ARCHS,
             SWALLOWED,
             CUDA_FLOOR,

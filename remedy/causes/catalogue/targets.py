@@ -14,6 +14,7 @@ from remedy.causes.shared import (
     NO_KERNEL_IMAGE,
     NVCC_RELEASE,
     NVCC_RUN,
+    OLD_PTX_ISA,
     SOURCE_ERRORS,
     TRITON_AT_WORK,
     UNDEFINED_VALUE,
@@ -116,12 +117,6 @@ def _image_of_cache(case: Case, listed: tuple[Evidence, ...]) -> Claim | None:
 
 # --- ptxas-too-old ------------------------------------------------------------------------------------------------
 
-_ISA: Final = Signature(
-    "Unsupported .version",
-    # not the ptxas within the driver or nvJitLink, which calls its input so
-    r"^(?!.*application ptx input).*Unsupported \.version (?P<wanted>\d+\.\d+); current version is '(?P<isa>\d+\.\d+)'",
-    weak=True,
-)
 _PTXAS_NEEDS: Final = Signature("ptxas", r"needs ptxas >= (?P<needed>[\d.]+)", library="flashinfer")
 _PTXAS_VERSION: Final = (
     Signature("Triton only support CUDA", library="triton"),
@@ -138,7 +133,7 @@ def _ptxas(case: Case) -> Claim | None:
     )
     hits = named + case.hits(_PTXAS_NEEDS, *_PTXAS_VERSION)
     if not nvcc_isa(case):
-        hits += case.hits(_ISA)
+        hits += case.hits(OLD_PTX_ISA)
     sm = case.facts.sm
     facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm and sm >= (10, 0) else ()
     if hits:
@@ -250,7 +245,7 @@ CAUSES: Final = (
         "that is used, usually Triton's own, is too old for this GPU.",
         advice="`remedy fix {unit}` points Triton to a newer ptxas; a newer Triton brings one.",
         judge=_ptxas,
-        signatures=(UNDEFINED_VALUE, _ISA, _PTXAS_NEEDS, *_PTXAS_VERSION, _PTXAS_KNOWN, *TRITON_AT_WORK),
+        signatures=(UNDEFINED_VALUE, OLD_PTX_ISA, _PTXAS_NEEDS, *_PTXAS_VERSION, _PTXAS_KNOWN, *TRITON_AT_WORK),
         page=Page(
             meaning="Triton and Inductor don't use nvcc. They bring a ptxas of their own in the wheel and run that. It "
             "must know the GPU.",
