@@ -14,6 +14,9 @@ from remedy.causes.shared import (
     NVCC_MISSING,
     NVCC_RELEASE,
     NVCC_RUN,
+    NVRTC_ASKED,
+    NVRTC_OF_TOOLKIT,
+    NVRTC_TARGET,
     SHELL_NOT_FOUND,
     SWALLOWED,
     UNDEFINED_VALUE,
@@ -87,6 +90,17 @@ def target(hit: Hit, case: Case) -> Reading:
     if sm and sm[0] != cc[0]:
         return "list"
     return "old"
+
+
+def toolkits_nvrtc(case: Case) -> Reading:
+    """Why the toolkit's NVRTC refused its target, as ``target`` says it of nvcc; empty where it did not, or torch's own
+    did."""
+    if not case.has(NVRTC_TARGET) or not case.has(*NVRTC_OF_TOOLKIT):
+        return ""
+    asked = next((tables.parsed(hit.groups["asked"]) for hit in case.hits(NVRTC_ASKED)), None)
+    cc, nvcc = asked[0] if asked else case.facts.sm, nvcc_version(case)
+    dropped = cc is not None and cc < (7, 5) and (nvcc is None or nvcc[0] > _LAST_BEFORE_DROP)
+    return "new" if dropped else "old"
 
 
 def refused(case: Case) -> tuple[Hit, ...]:

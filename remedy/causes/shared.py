@@ -38,6 +38,14 @@ UNDEFINED_VALUE: Final = Signature(
     "is not defined for option",
     r"^(?!.*\bnvcc fatal).*Value '(?:sm|compute)_(?P<arch>\w+)' is not defined for option '(?P<option>[\w-]+)'",
 )
+# NVRTC's refusal names no target; CuPy prints the options beside it.
+NVRTC_TARGET: Final = Signature("invalid value for --gpu-architecture", r"nvrtc: error: invalid value", weak=True)
+NVRTC_ASKED: Final = Signature("-arch=", r"-arch=(?:compute|sm)_(?P<asked>\d+)", weak=True)
+# CuPy loads the toolkit's NVRTC, torch brings its own.
+NVRTC_OF_TOOLKIT: Final = any_of(
+    "cupy", "NVRTC", "CompileException", pattern=r"\bcupy\b|NVRTC_ERROR_INVALID_OPTION|CompileException", weak=True
+)
+NVRTC: Final = (NVRTC_TARGET, NVRTC_ASKED, *NVRTC_OF_TOOLKIT)
 # A run of nvcc as ninja and tracebacks print it: the compiler in use, and what it was asked for.
 NVCC_RUN: Final = Signature(
     "nvcc", r"(?:^|[\s'\"\[,=])(?P<nvcc>[^\s'\",\[\]]*/bin/nvcc)(?=[\s'\",\]]|$)(?:(?!.*not found)|.*)", weak=True
@@ -60,6 +68,15 @@ NVCC_MISSING: Final = (
     Signature("nvcc", r"\[Errno (?:2|13|20)\] [^:'\"]{2,80}: ['\"](?P<program>[^'\"]*nvcc)['\"]"),
     # a quoted command with its arguments, then what the system said of it
     Signature("nvcc", r"['\"](?P<program>[^'\"\s]*nvcc)\b[^'\"]*['\"]: (?:\[Errno (?:2|13|20)\]|No such file)"),
+    # Rust's and Node's words
+    *any_of(
+        "Os { code: ",
+        "(os error ",
+        pattern=r"[`'\"](?P<program>[^`'\"\s]*nvcc)[`'\"]?:? .{0,60}(?:Os \{ code: |\(os error )(?:2|13|20)\b",
+        needs="nvcc",
+    ),
+    Signature("s `nvcc` ", r"Is `(?P<program>nvcc)` (?:not )?installed"),
+    Signature("nvcc E", r"spawn (?P<program>\S*nvcc) E(?:NOENT|ACCES)"),
     # distutils quotes the command, and a quoted CUDA_HOME within it
     Signature("nvcc", r"(?:execute|command) [\"']?(?P<program>\S*nvcc)[\"']?(?:\"|')?(?: failed)?: No such file"),
 )

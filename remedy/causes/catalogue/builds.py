@@ -30,6 +30,10 @@ _BUILD_KILLED: Final = (
     Signature("LLVM ERROR: out of memory"),
 )
 _KILLED: Final = Signature("Killed", r"^Killed\s*$", weak=True)
+# The shell's word behind the line that a program had begun, where that was about a build.
+_KILLED_AMID: Final = Signature(
+    "Killed", r"(?i:compil|\bjit\b|setting up cuda|building|kernels).*[).…%\]] ?Killed\s*$", weak=True
+)
 _CODE_137: Final = any_of(
     "exit",
     "code=",
@@ -48,7 +52,10 @@ def _build_killed(case: Case) -> Claim | None:
         return claim_from(tuple(sorted(hits, key=lambda hit: hit.line.number)))
     killed = case.hits(_KILLED, *_CODE_137)
     failed = case.hits(*BUILD_FAILED)
-    return claim_from(killed + failed, certainty="likely") if killed and failed else None
+    if killed and failed:
+        return claim_from(killed + failed, certainty="likely")
+    amid = case.hits(_KILLED_AMID)
+    return claim_from(amid, certainty="likely", weight=Weight.NOTED) if amid else None
 
 
 # --- jit-cold-start -----------------------------------------------------------------------------------------------
@@ -110,7 +117,8 @@ _LONG: Final = (
         "long time",
         "minutes",
         " mins",
-        pattern=r"(?i)(?:jit|compil|kernel).{0,120}(?:may|can|will|might|typically) .{0,20}(?:long time|minutes|mins)",
+        pattern=r"(?i)(?:jit|compil|kernel|setting up (?:cuda|pytorch plugin)|building extension).{0,120}"
+        r"(?:may|can|will|might|typically) .{0,20}(?:long time|minutes|mins)",
         weak=True,
     ),
 )
@@ -214,7 +222,7 @@ CAUSES: Final = (
         summary="The kernel or a memory limit killed a compiler during a build: too many ran at once.",
         advice="`remedy fix {unit}` sets MAX_JOBS to what the memory allows (about 8 GiB a job for CUTLASS kernels).",
         judge=_build_killed,
-        signatures=(*_BUILD_KILLED, OUT_OF_MEMORY_KILL, _KILLED, *_CODE_137, *BUILD_FAILED),
+        signatures=(*_BUILD_KILLED, _KILLED_AMID, OUT_OF_MEMORY_KILL, _KILLED, *_CODE_137, *BUILD_FAILED),
         page=Page(
             meaning="ninja starts one compiler a CPU. Large templates take gigabytes each, and the kernel, or the "
             "unit's MemoryMax=, ends one of them.",

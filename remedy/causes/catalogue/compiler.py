@@ -14,6 +14,8 @@ from remedy.causes.shared import (
     NVCC_MISSING,
     NVCC_RELEASE,
     NVCC_RUN,
+    NVRTC,
+    NVRTC_TARGET,
     OLD_PTX_ISA,
     SHELL_NOT_FOUND,
     SWALLOWED,
@@ -57,7 +59,7 @@ _NOT_FOUND: Final = (
     Signature("CUDA is not found.", r"RuntimeError: CUDA is not found\.$", library="cupy"),
     Signature("MissingCUDAException", library="deepspeed"),
     Signature("unable to compile CUDA op(s)", library="deepspeed"),
-    Signature("CUDA_TOOLKIT_ROOT_DIR not found"),
+    Signature("CUDA_TOOLKIT_ROOT_DIR", r"CUDA_TOOLKIT_ROOT_DIR not found|Specify CUDA_TOOLKIT_ROOT_DIR$"),
     Signature("ould not find compiler set in environment variable CUDACXX"),
     Signature("No CUDA toolset found"),
     Signature("nvcc binary could not be located"),
@@ -183,7 +185,7 @@ def nvcc_isa(case: Case) -> bool:
 
 
 def _too_old(case: Case) -> Claim | None:
-    for part in (_refused_target, _floor, _empty_set, _old_for_sources):
+    for part in (_refused_target, _nvrtc, _floor, _empty_set, _old_for_sources):
         found = part(case)
         if found is not None:
             return found
@@ -205,6 +207,11 @@ def _below(case: Case, needed: str) -> tuple[Evidence, ...]:
 def _refused_target(case: Case) -> Claim | None:
     hits = tuple(hit for hit in case.hits(*UNSUPPORTED_ARCH) if reading.target(hit, case) == "old")
     return claim_from(hits, _too_old_for(case, hits[0].groups.get("arch", ""))) if hits else None
+
+
+def _nvrtc(case: Case) -> Claim | None:
+    hits = case.hits(NVRTC_TARGET) if reading.toolkits_nvrtc(case) == "old" else ()
+    return claim_from(hits, _aged(case), certainty="likely", weight=Weight.DECISIVE) if hits else None
 
 
 def _too_old_for(case: Case, arch: str) -> tuple[Evidence, ...]:
@@ -359,6 +366,7 @@ CAUSES: Final = (
             SWALLOWED,
             CUDA_FLOOR,
             *UNSUPPORTED_ARCH,
+            *NVRTC,
             NVCC_RUN,
             NVCC_RELEASE,
             *BUILD_FAILED,

@@ -84,9 +84,21 @@ def _too_old(case: Case) -> Claim | None:
     return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED) if failed and facts else None
 
 
+# What every driver since CUDA 6.5 has (cuda.h): a library that lacks it was loaded without libcuda, or cached wrongly.
+_IN_EVERY_DRIVER: Final = (
+    r"cu(?:Init|LaunchKernel|DriverGetVersion|GetError(?:Name|String)|Device(?:Get(?:Count|Name|Attribute)?|TotalMem)"
+    r"|Ctx(?:Create|Destroy|[GS]etCurrent|GetDevice|(?:Push|Pop)Current|Synchronize)|FuncSet(?:Attribute|CacheConfig)"
+    r"|Module(?:Load(?:Data(?:Ex)?|FatBinary)?|Unload|Get(?:Function|Global))|Link(?:Create|Add(?:Data|File)|Complete)"
+    r"|Mem(?:Alloc(?:Host)?|Free(?:Host)?|GetInfo|cpy\w+|set\w+)|(?:Stream|Event)(?:Create|Destroy|Synchronize|Query)"
+    r"|EventRecord|StreamWaitEvent|PointerGetAttributes?)(?:_v2)?"
+)
+
+
 def _driver_symbol(symbol: str) -> bool:
-    """A function of the driver's own interface: plain C, cu and a capital (cudnn and cublas write theirs small)."""
-    return len(symbol) > 3 and symbol.startswith("cu") and symbol[2].isupper()
+    """A later function of the driver's own interface: plain C, cu and a capital (cudnn and cublas write theirs
+    small)."""
+    own = len(symbol) > 3 and symbol.startswith("cu") and symbol[2].isupper()
+    return own and not re.fullmatch(_IN_EVERY_DRIVER, symbol)
 
 
 # --- libcuda-missing ----------------------------------------------------------------------------------------------

@@ -212,7 +212,7 @@ CAUSES: Final = (
                 r"(?:No such file or directory|Not a directory|Permission denied"
                 r"|\[Errno (?:2|13|20)\] [^:'\"]{2,80}:).{0,4}['\"]ninja['\"]",
             ),
-            Signature("Ninja is required to load C++ extensions", library="torch"),
+            Signature("Ninja is required to load C++", library="torch"),
             Signature(
                 "ninja",
                 r"(?:sh: (?:line )?\d+: |sh: |env: ['‘]?)(?:\S*/)?ninja['’]?: (?:command )?(?:not found|No such)",

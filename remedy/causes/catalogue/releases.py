@@ -10,6 +10,8 @@ from remedy.causes.shared import (
     HOST_ERROR,
     INSUFFICIENT_DRIVER,
     JIT_AT_WORK,
+    NVRTC,
+    NVRTC_TARGET,
     UNDEFINED_VALUE,
     UNSUPPORTED_ARCH,
     UNSUPPORTED_PTX,
@@ -26,6 +28,8 @@ def _too_new(case: Case) -> Claim | None:
     hits = tuple(hit for hit in reading.refused(case) if reading.target(hit, case) == "new")
     if hits:
         return claim_from(hits, facts)
+    if reading.toolkits_nvrtc(case) == "new":
+        return claim_from(case.hits(NVRTC_TARGET), facts, certainty="likely", weight=Weight.DECISIVE)
     failed = reading.failed_builds(case)
     if facts and failed:
         return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED)
@@ -124,6 +128,7 @@ CAUSES: Final = (
         judge=_too_new,
         signatures=(
             *UNSUPPORTED_ARCH,
+            *NVRTC,
             UNDEFINED_VALUE,
             *BUILD_FAILED,
             UNSUPPORTED_PTX,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from remedy.causes.case import Case, claim_from
+from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, OUT_OF_MEMORY_KILL
 from remedy.hints import Final
@@ -42,6 +42,16 @@ _GPU_MEMORY: Final = (
 
 _OOM_RESULT: Final = Signature("oom-kill", r"Failed with result 'oom-kill'|oom-kill:|result=oom-kill")
 _OOM_UNIT: Final = Signature("killed by the OOM killer")
+# The kernel's report but for its last line, which a paste may lack: who asked for memory, the limit's statistics, who
+# was killed in the words up to Linux 5.0, who was reaped.
+_OOM_REPORT: Final = any_of(
+    "invoked oom-killer",
+    "Memory cgroup stats for",
+    "Kill process",
+    "oom_reaper",
+    pattern=r"(?P<asked>\S+) invoked oom-killer|Memory cgroup stats for"
+    r"|(?:Kill process|oom_reaper: reaped process) \d+ \((?P<victim>[^)]*)\)",
+)
 _OOM_RAY: Final = Signature("OOM killer due to high memory usage", weak=True)
 _OOM_D: Final = Signature("memory pressure", r"[Kk]illed (?:\S+ )?due to memory pressure|systemd-oomd .*[Kk]illed")
 _OOM_D_USED: Final = Signature("due to memory used", r"[Kk]illed \S+ due to memory used")
@@ -51,7 +61,9 @@ _OOM_NODE: Final = Signature(
 )
 _OOM_CGROUP: Final = Signature("emory cgroup out of memory")
 _SIGKILL: Final = Signature("9/KILL", r"code=killed, status=9/KILL|status=9/KILL", weak=True)
-_EXIT_137: Final = Signature("xit", r"[Ee]xit(?:ed)?(?: with)?(?: code| status)?:? ?\(?137", weak=True, needs="137")
+_EXIT_137: Final = Signature(
+    "xit", r"[Ee]xit(?:ed)?[ _]?(?:with )?(?:[Cc]ode|[Ss]tatus)?[\"']?[:=]? ?\(?137\b", weak=True, needs="137"
+)
 _MEMORY_PEAK: Final = Signature("memory peak", weak=True)
 _MINUS_9: Final = (
     Signature("SIGKILL", r"(?<!after )(?<!survived )(?<!ending )SIGKILL", weak=True),
@@ -73,6 +85,10 @@ _HOST_MEMORY: Final = (
 _COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbinary|clang)"
 
 
+def _of_compiler(hit: Hit) -> bool:
+    return re.fullmatch(_COMPILERS, hit.groups.get("asked", "") or hit.groups.get("victim", "")) is not None
+
+
 def _oom_killed(case: Case) -> Claim | None:
     kills = case.hits(OUT_OF_MEMORY_KILL)
     servers = tuple(hit for hit in kills if not re.fullmatch(_COMPILERS, hit.groups["victim"].strip()))
@@ -80,7 +96,7 @@ def _oom_killed(case: Case) -> Claim | None:
         return None
     hits = case.hits(_OOM_RESULT, _OOM_UNIT, _OOM_D, _OOM_D_USED, _OOM_K8S, _OOM_NODE) + servers
     if not kills:
-        hits += case.hits(_OOM_CGROUP)
+        hits += case.hits(_OOM_CGROUP) + tuple(hit for hit in case.hits(*_OOM_REPORT) if not _of_compiler(hit))
     if hits:
         return claim_from(tuple(sorted(hits, key=lambda hit: hit.line.number)))
     if case.has(_OOM_RAY):
@@ -171,6 +187,17 @@ _PORT: Final = (
         r"|being used|allocated|used|unavailable)",
     ),
     Signature("couldn't bind HTTP server socket"),
+    *any_of(
+        "empty port",
+        "free port",
+        "available port",
+        "open port",
+        "unused port",
+        "bind to port",
+        pattern=r"(?i)(?:can ?not|could not|couldn't|unable to|failed to) (?:find|get|allocate) (?:an? |any )?"
+        r"(?:empty|free|open|unused|available) port|\bno (?:empty|free|open|unused|available) ports?\b"
+        r"|could not bind to port (?P<taken>\d{2,5})",
+    ),
     Signature("ailed to bind", r"[Ff]ailed to bind .{0,60}(?:port|address|:)\D{0,6}(?P<port>\d{2,5})?"),
     Signature("failed to listen on any local network address"),
     Signature("port is already allocated"),
@@ -212,6 +239,7 @@ CAUSES: Final = (
             OUT_OF_MEMORY_KILL,
             _OOM_RESULT,
             _OOM_UNIT,
+            *_OOM_REPORT,
             _OOM_RAY,
             _OOM_D,
             _OOM_D_USED,

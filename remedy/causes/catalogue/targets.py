@@ -14,6 +14,8 @@ from remedy.causes.shared import (
     NO_KERNEL_IMAGE,
     NVCC_RELEASE,
     NVCC_RUN,
+    NVRTC,
+    NVRTC_TARGET,
     OLD_PTX_ISA,
     SOURCE_ERRORS,
     TRITON_AT_WORK,
@@ -121,6 +123,9 @@ _PTXAS_NEEDS: Final = Signature("ptxas", r"needs ptxas >= (?P<needed>[\d.]+)", l
 _PTXAS_VERSION: Final = (
     Signature("Triton only support CUDA", library="triton"),
     Signature("Cannot find ptxas", library="triton"),
+    # XLA, whose warning of the same words ends in a fall back that works
+    Signature("ptxas too old", library="jax"),
+    Signature("ptxas does not support CC", library="jax"),
 )
 _PTXAS_KNOWN: Final = Signature("sm_", r"'sm_\w+' is not a recognized processor", library="triton")
 
@@ -175,6 +180,9 @@ def _no_image(case: Case) -> Claim | None:
         return claim_from(hits + warned, facts, certainty="confirmed" if warned else "likely")
     if warned:
         return claim_from(warned, facts, certainty="likely")
+    if case.has(NVRTC_TARGET) and not reading.toolkits_nvrtc(case):
+        # the NVRTC in torch's wheel
+        return claim_from(case.hits(NVRTC_TARGET), facts, certainty="likely", weight=Weight.DECISIVE)
     if sm and sm < (7, 5) and case.has(*EMPTY_ARCHS):
         return claim_from(case.hits(*EMPTY_ARCHS), facts, weight=Weight.DECISIVE)
     return None
@@ -276,6 +284,7 @@ CAUSES: Final = (
             _ATTENTION_GPU,
             _TRITON_GPU,
             _TORCH_WARNING,
+            *NVRTC,
             *EMPTY_ARCHS,
         ),
         page=Page(

@@ -36,6 +36,8 @@ _CICC: Final = any_of(
     pattern=r"\bsh: .{0,60}\b(?:cicc|cudafe\+\+|fatbinary|ptxas|nvlink): (?:command )?not found"
     r"|cicc['\"]?: No such file",
 )
+# CMake found an nvcc, and no toolkit around it.
+_NO_LIBRARY_ROOT: Final = Signature("Couldn't find CUDA library root")
 _NO_OBJECT: Final = Signature(
     ".o", r"(?:cannot find|error:) (?P<object>\S*(?:cuda_?\d*|\.cuda)\.o)(?:\b|: No such)", weak=True
 )
@@ -53,7 +55,7 @@ def _home_invalid(case: Case) -> Claim | None:
             facts.append(case.fact(fault, "CUDA_HOME"))
     if lines:
         return claim_from(tuple(lines), tuple(facts[:1]))
-    said = case.hits(_NO_DIRECTORY, *_CICC)
+    said = case.hits(_NO_DIRECTORY, _NO_LIBRARY_ROOT, *_CICC)
     if said:
         return claim_from(said)
     failed = case.hits(*BUILD_FAILED)
@@ -123,7 +125,10 @@ _HEADER_MISSING: Final = (
         ".cuh",
         "cuda/",
         "nv/target",
-        pattern=r":\d+:\d+: .{2,30}[:：] ?'?" + _HEADERS + r"'?(?: ?[:：]| file not found)",
+        # the compiler proper complains of a header that nvcc includes by itself: it stands in no line of a file
+        pattern=r"(?::\d+:\d+|\bcc1(?:plus)?|<command-line>|<built-in>): .{2,30}[:：] ?'?"
+        + _HEADERS
+        + r"'?(?: ?[:：]| file not found)",
     ),
     Signature("fatal error: ", r"fatal error: '?" + _HEADERS + r"'?(?:: \S| file not found)"),
     Signature(": No such file", r"^" + _HEADERS + r": No such file"),
@@ -224,6 +229,7 @@ CAUSES: Final = (
         judge=_home_invalid,
         signatures=(
             _NO_DIRECTORY,
+            _NO_LIBRARY_ROOT,
             *_CICC,
             _NO_OBJECT,
             _NVCC_SILENT,

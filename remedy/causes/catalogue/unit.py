@@ -117,9 +117,13 @@ CAUSES: Final = (
         signatures=(
             Signature("bad unit file setting", r"(?P<unit>[\w@.-]+\.service) has a bad unit file setting"),
             Signature("bad-setting", r"Loaded: bad-setting"),
-            Signature("lacks both ExecStart=", r"Service (?P<why>lacks both ExecStart= and ExecStop= setting)"),
-            Signature("has no ExecStart=", r"Service (?P<why>has no ExecStart= setting)"),
-            Signature("more than one ExecStart=", r"Service (?P<why>has more than one ExecStart= setting)"),
+            # service_verify() of 208 to 258; the name stands in front without "Service" up to 236, and a mail program
+            # may have broken the line
+            Signature(
+                "Refusing.",
+                r"(?:\bService|\.service:?) (?P<why>(?:has|lacks|is of type|needs) .+?)\.? ?Refusing\."
+                r"|Exec(?:Start|Stop)= settings?\. Refusing\.",
+            ),
             Signature("Neither a valid executable name nor an absolute path", r"(?P<why>Neither a valid .*)"),
             Signature("xecutable path is not absolute", r"(?P<why>[Ee]xecutable path is not absolute.*)"),
             Signature("Assignment outside of section", r"(?P<why>Assignment outside of section)"),
