@@ -176,7 +176,7 @@ _GONE: Final = (
     Signature("driver library init failure"),
     Signature("o usable GPU found"),
     Signature("nvalid device ordinal"),
-    Signature("could not select device driver", r"capabilities: \[\[gpu"),
+    Signature("could not select device driver", r"capabilities: \[\[gpu|driver \\?\"(?:nvidia|cdi)"),
     Signature("unknown or invalid runtime name: nvidia"),
     Signature("nknown runtime specified nvidia"),
     Signature("nvidia-container-runtime", r"\"nvidia-container-runtime\S*: executable file not found"),
@@ -207,10 +207,11 @@ _GONE: Final = (
         "o NVIDIA GPU",
         "o gpu",
         "o nvidia gpu",
-        pattern=r"(?i)no (?:nvidia )?gpus? (?:is |are |was |were )?(?:found|detected|available|visible)",
+        pattern=r"(?i)no (?:nvidia )?gpus? (?:is |are |was |were )?(?:found|detected|available|visible)"
+        r"(?!.{0,9}falling back)",
     ),
     Signature("CUDA is not available"),
-    Signature("/dev/nvidia", r"(?:/dev/nvidia\w*).{0,40}No such file"),
+    Signature("/dev/nvidia", r"/dev/nvidia[\w-]*.{0,40}[Nn]o such file"),
 )
 _CUDA_FREE: Final = "Torch not compiled with CUDA enabled"
 _BOOT: Final = (
@@ -224,7 +225,7 @@ _BOOT: Final = (
     Signature("nvidia", r"nvidia\S*: module license|\[drm\] \[nvidia-drm\]|nvidia-modeset: Loading", weak=True),
     Signature("-- Boot", r"^-- Boot [0-9a-f]{8,}", weak=True),
     Signature("Linux version", weak=True),
-    Signature("/dev/nvidia", r"/dev/nvidia\w*.{0,40}(?:No such file|not exist|not found)", weak=True),
+    Signature("/dev/nvidia", r"/dev/nvidia[\w-]*.{0,40}(?:[Nn]o such file|not exist|not found)", weak=True),
 )
 # torch's wrapper around whatever the driver said.
 _COUNTING: Final = Signature("nexpected error from cudaGetDeviceCount", weak=True)

@@ -134,6 +134,7 @@ _BUILT_AGAINST: Final = (
     Signature("but source was compiled with", r"Loaded runtime CuDNN library: (?P<have>[\d.]+)"),
     Signature("version incompatibility", r"cuDNN version incompatibility|PyTorch was compiled +against"),
     Signature("JAX was built against", library="jax"),
+    Signature("ops were compiled and installed with a different", library="deepspeed"),
     Signature("kSERIALIZATION_VERSION failed", library="tensorrt"),
     Signature("is not compatible with this version of TensorRT", library="tensorrt"),
 )

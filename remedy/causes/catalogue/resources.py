@@ -78,7 +78,7 @@ _MINUS_9: Final = (
 )
 _HOST_MEMORY: Final = (
     Signature("DefaultCPUAllocator"),
-    Signature("annot allocate memory", r"\[Errno 12\]|Cannot allocate memory"),
+    Signature("annot allocate memory", r"\[Errno 12\]|^(?!.*insert module).*Cannot allocate memory"),
     Signature("equires more system memory"),
     Signature("ot enough host memory", library="sglang"),
 )
