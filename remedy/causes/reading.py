@@ -17,6 +17,7 @@ from remedy.causes.shared import (
     NVRTC_ASKED,
     NVRTC_OF_TOOLKIT,
     NVRTC_TARGET,
+    OTHERS_HEADER,
     SHELL_NOT_FOUND,
     SWALLOWED,
     UNDEFINED_VALUE,
@@ -130,10 +131,12 @@ def empty_sets(case: Case) -> tuple[Hit, ...]:
 
 
 def failed_builds(case: Case) -> tuple[Hit, ...]:
-    """Lines that only say that a build failed, for facts to say why; none where the host compiler said it of its own
-    source, and nothing that nvcc compiles is named as failed.
+    """Lines that only say that a build failed, for facts to say why; none where a header of another library is missing,
+    nor where the host compiler said it of its own source, and nothing that nvcc compiles is named as failed.
     """
     failed = case.hits(*BUILD_FAILED)
+    if case.has(OTHERS_HEADER):
+        return ()
     return () if case.has(*HOST_ERROR) and not any(".cu" in hit.line.text for hit in failed) else failed
 
 

@@ -108,6 +108,12 @@ BUILD_FAILED: Final = (
 )
 # The host compiler's own complaint of a source file of its own: no nvcc had a part in that.
 HOST_ERROR: Final = any_of(".cpp:", ".cc:", ".cxx:", pattern=r"\.(?:cpp|cc|cxx):\d+:\d+: error: ", weak=True)
+# A header of another library, by the folder that it is included from: no toolkit brings it.
+OTHERS_HEADER: Final = Signature(
+    "fatal error: ",
+    r"fatal error: (?!(?:cu|nv|thrust|crt/|cooperative_groups|mma)[^:]*:)\w[\w.-]*/[\w./-]+: ",
+    weak=True,
+)
 # Signs that a JIT build or a JIT-built module is at work in this log.
 JIT_AT_WORK: Final = (
     Signature("flashinfer/jit", weak=True, library="flashinfer"),

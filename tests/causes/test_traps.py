@@ -89,6 +89,67 @@ def test_no_toolchain_verdict(log: str, facts: dict[str, object]) -> None:
     assert not root.toolchain, root
 
 
+#: What is wrong with the machine, and had no part in the failure.
+MISLED = [
+    ({"cuda_home": "/dev/null", "sm": "9.0"}, "ninja: build stopped\ntorch.OutOfMemoryError: CUDA out of memory."),
+    (
+        {"cuda_home": "/dev/null", "sm": "9.0"},
+        "[1/2] /opt/cuda/bin/nvcc -c a.cu\nOSError: [Errno 28] No space left on device",
+    ),
+    (
+        {"nvcc": "11.8", "torch_cuda": "12.1"},
+        "/x/main.cpp:96:52: error: cannot convert 'long int'\nninja: build stopped: subcommand failed.",
+    ),
+    (
+        {"nvcc": "12.8", "torch_cuda": "13.0", "gcc": "15.1", "sm": "12.0"},
+        "/x.cuh:8:10: fatal error: glm/glm.hpp: No such file or directory\nninja: build stopped: subcommand failed.",
+    ),
+    ({"linked_cudart": "libcudart.so.12", "torch_cuda": "13.0"}, "KeyError: 'a'"),
+    (
+        {"lock_files": ["/root/.cache/torch_extensions/x/lock"], "silent_s": 900},
+        "huggingface_hub: 401 Client Error: gated",
+    ),
+    (
+        {"torch_cuda": "12.8"},
+        "WARNING! libcudart.so not found in any path.\nCUDA runtime path found: /opt/cuda/lib64/libcudart.so.11.0\n"
+        "RuntimeError: CUDA Setup failed despite GPU being available.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("facts", "log"), MISLED, ids=[log[:40] for _, log in MISLED])
+def test_a_fault_of_the_machine_that_had_no_part(facts: dict[str, object], log: str) -> None:
+    root = engine.explain(log.splitlines(), facts_file.from_mapping(facts)).root
+    assert not root.toolchain, root
+
+
+@pytest.mark.parametrize(
+    ("facts", "log", "cause"),
+    [
+        (
+            {"cuda_home": "/opt/cuda/bin", "sm": "9.0"},
+            "a.cu:1: fatal error: curand.h: No such file or directory",
+            "cuda-home-invalid",
+        ),
+        ({"cuda_home": "/opt/cuda/bin", "sm": "9.0"}, "ninja: build stopped: subcommand failed.", "cuda-home-invalid"),
+        ({"nvcc": "11.8", "torch_cuda": "12.1"}, "ninja: build stopped: subcommand failed.", "nvcc-torch-mismatch"),
+        (
+            {"nvcc": "12.8", "torch_cuda": "13.0"},
+            "x.cu:1: fatal error: cuda/std/array: No such file or directory\nninja: build stopped: subcommand failed.",
+            "cuda-headers-missing",
+        ),
+        (
+            {"linked_cudart": "libcudart.so.13", "torch_cuda": "12.9"},
+            "RuntimeError: CUDA error code=35 (cudaErrorInsufficientDriver)",
+            "cuda-library-not-linkable",
+        ),
+        ({"lock_files": ["/root/.cache/torch_extensions/x/lock"], "silent_s": 900}, "loading", "jit-cache-locked"),
+    ],
+)
+def test_one_that_had(facts: dict[str, object], log: str, cause: str) -> None:
+    assert engine.explain(log.splitlines(), facts_file.from_mapping(facts)).root.id == cause
+
+
 def test_a_kernel_for_other_gpus_is_no_matter_of_the_compiler() -> None:
     log = ["RuntimeError: No supported CUDA architectures found for major versions [10]."]
     for sm, nvcc in (("12.0", "12.8"), ("9.0", "13.0")):

@@ -159,7 +159,9 @@ def _locked(case: Case) -> Claim | None:
     if open_ended and not case.errors:
         return _silent_load(case, loading[-1:], tuple(seen))
     if facts.lock_files and (seen[1:] or not case.errors):
-        return claim_from((), tuple(seen), certainty="likely", weight=Weight.DECISIVE)
+        # Who waits writes no error: what failed has its own words.
+        weight = Weight.ASIDE if case.errors else Weight.DECISIVE
+        return claim_from((), tuple(seen), certainty="likely", weight=weight)
     return None
 
 

@@ -7,7 +7,7 @@ import re
 from remedy.causes import rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
-from remedy.causes.shared import BUILD_FAILED, NVCC_RUN
+from remedy.causes.shared import BUILD_FAILED, NVCC_RUN, OTHERS_HEADER
 from remedy.hints import Final
 
 _COMPILER: Final = r"(?:[\w.-]+-)?(?:gcc|g\+\+|c\+\+|cc|clang\+\+|clang)(?:-\d+)?"
@@ -92,7 +92,7 @@ def _unsupported(case: Case) -> Claim | None:
     hits = case.hits(*_UNSUPPORTED)
     if hits:
         return claim_from(hits, facts)
-    failed = case.hits(*BUILD_FAILED)
+    failed = () if case.has(OTHERS_HEADER) else case.hits(*BUILD_FAILED)
     return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED) if failed and facts else None
 
 

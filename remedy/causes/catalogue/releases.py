@@ -12,6 +12,7 @@ from remedy.causes.shared import (
     JIT_AT_WORK,
     NVRTC,
     NVRTC_TARGET,
+    OTHERS_HEADER,
     UNDEFINED_VALUE,
     UNSUPPORTED_ARCH,
     UNSUPPORTED_PTX,
@@ -100,7 +101,7 @@ CAUSES: Final = (
         "CUDA major differs from the one torch was built with, so extensions can't be built.",
         advice="`remedy fix {unit}` brings a toolkit of torch's CUDA release.",
         judge=_mismatch,
-        signatures=(*_MISMATCH, *BUILD_FAILED, *HOST_ERROR),
+        signatures=(*_MISMATCH, *BUILD_FAILED, *HOST_ERROR, OTHERS_HEADER),
         observable=True,
         page=Page(
             meaning="A torch extension links torch's CUDA runtime and is compiled against the toolkit's headers. With "

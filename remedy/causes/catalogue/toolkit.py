@@ -64,7 +64,7 @@ def _home_invalid(case: Case) -> Claim | None:
     if failed and case.has(_NVCC_SILENT):
         text = "CUDA_HOME is set, and the nvcc below it names no release"
         return claim_from(case.hits(_NVCC_SILENT), (case.fact(text, "CUDA_HOME"),), certainty="likely")
-    return _misspelt(case, failed + case.hits(NVCC_RUN) + _looked_below_root(case))
+    return _misspelt(case)
 
 
 def _looked_below_root(case: Case) -> tuple[Hit, ...]:
@@ -72,13 +72,19 @@ def _looked_below_root(case: Case) -> tuple[Hit, ...]:
     return case.hits(*_HEADER_MISSING, *_LINKER, _NOT_LINKED, _NVVM_MISSING)
 
 
-def _misspelt(case: Case, failed: tuple[Hit, ...]) -> Claim | None:
-    """A root whose spelling can't work, where the log shows a build, or a search below the root."""
+def _misspelt(case: Case) -> Claim | None:
+    """A root whose spelling can't work, where the log shows a search below the root, or a build that may have failed of
+    it: other faults end a build as well.
+    """
+    sought, built = _looked_below_root(case), reading.failed_builds(case) + case.hits(NVCC_RUN)
     for name in ("CUDA_HOME", "CUDA_PATH"):
         value = case.variable(name)
         fault = rules.root_fault(value)
-        if fault and failed:
-            return claim_from(failed[:2], (case.fact(f"{name}={value}: {fault}", name),), weight=Weight.DECISIVE)
+        facts = (case.fact(f"{name}={value}: {fault}", name),)
+        if fault and sought:
+            return claim_from(sought[:2], facts, weight=Weight.DECISIVE)
+        if fault and built:
+            return claim_from(built[:2], facts, certainty="likely", weight=Weight.NOTED)
     return None
 
 
@@ -106,7 +112,7 @@ def _mixed(case: Case) -> Claim | None:
         hits += case.hits(JIT_LINKER)
     if hits:
         return claim_from(hits, facts)
-    failed = case.hits(*BUILD_FAILED)
+    failed = reading.failed_builds(case)
     return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED) if failed and facts else None
 
 
@@ -167,6 +173,7 @@ _INCOMPATIBLE_LIBRARY: Final = Signature("skipping incompatible", r"libcud\w+\.s
 _UNRESOLVED: Final = Signature(
     "undefined reference to", r"undefined reference to [`'‘]_*(?P<symbol>cu(?:da)?[A-Z_]\w+)"
 )
+_INSUFFICIENT_CODE: Final = Signature("cudaErrorInsufficientDriver", weak=True)
 _INVALID_HANDLE: Final = Signature("nvalid resource handle", weak=True)
 
 
@@ -183,9 +190,11 @@ def _not_linkable(case: Case) -> Claim | None:
     if hits:
         return None if hits == driver_library_unlinked(case) else claim_from(hits)
     linked = rules.linked_elsewhere(case.facts)
-    wrong = case.hits(_INVALID_HANDLE, INSUFFICIENT_DRIVER)
+    wrong = case.hits(_INVALID_HANDLE, INSUFFICIENT_DRIVER, _INSUFFICIENT_CODE)
     if linked:
-        return claim_from(wrong, (case.fact(linked, "linked_cudart"),), weight=Weight.DECISIVE if wrong else None)
+        # Such a module shows in CUDA's own errors; beside others it is only there.
+        weight = Weight.DECISIVE if wrong else Weight.ASIDE if case.errors else Weight.NOTED
+        return claim_from(wrong, (case.fact(linked, "linked_cudart"),), weight=weight)
     insufficient = case.hits(INSUFFICIENT_DRIVER)
     if insufficient and case.has(*JIT_AT_WORK) and rules.driver_serves(case.facts):
         text = "the driver serves torch's CUDA, so a module built here must be linked with another"
@@ -331,6 +340,7 @@ CAUSES: Final = (
             _STUBS,
             _INCOMPATIBLE_LIBRARY,
             _UNRESOLVED,
+            _INSUFFICIENT_CODE,
             _INVALID_HANDLE,
             INSUFFICIENT_DRIVER,
             *JIT_AT_WORK,
