@@ -112,7 +112,7 @@ def hooks_for(plan: Plan) -> Hooks | None:
 
     def watch() -> Watch:
         service = load_service(plan.unit, machine)
-        return Watch(service.name, expectation(service, launch(service, machine.view)))
+        return Watch(service.name, expectation(service, launch(service, machine.view), machine.view))
 
     try:
         load_service(plan.unit, machine)
@@ -128,7 +128,7 @@ def hooks(seen: Look, plan: Plan, wishes: Wishes) -> Hooks:
 
     service, launch = planned(seen, plan)
     expected = next((step.expected for step in plan.steps if isinstance(step, RestartUnit)), None)
-    expect = expectation(service, launch, timeout=wishes.timeout, last_start=expected)
+    expect = expectation(service, launch, seen.view, timeout=wishes.timeout, last_start=expected)
 
     def watch() -> Watch:
         return Watch(service.name, expect, user=service.user_manager)

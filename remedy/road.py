@@ -195,6 +195,7 @@ def judge(machine: Machine, service: Service, started: Launch, snapshot: Snapsho
 def context_of(machine: Machine, service: Service, started: Launch, snapshot: Snapshot) -> Context:
     """What the JIT libraries are asked about."""
     from remedy.facts.accounts import account_of_service
+    from remedy.gate.options import arguments
     from remedy.gate.servers import server_of
     from remedy.jit.types import Context
 
@@ -208,7 +209,7 @@ def context_of(machine: Machine, service: Service, started: Launch, snapshot: Sn
         home=variables.get("HOME") or (account.home if account else "/"),
         server=server.name if server else "",
         user=account.name if account else service.user or machine.manager.user_name,
-        argv=started.argv,
+        argv=arguments(started, machine.view),
     )
 
 
@@ -217,7 +218,7 @@ def last_start(service: Service, started: Launch, machine: Machine) -> float | N
     from remedy.facts.starts import last_good_start
     from remedy.gate.expect import expectation
 
-    wanted = expectation(service, started)
+    wanted = expectation(service, started, machine.view)
     return last_good_start(machine.runner, service.name, wanted.ready, settle=wanted.settle, user=service.user_manager)
 
 

@@ -23,7 +23,7 @@ def watch(unit: str, *, json: bool, timeout: float | None, user: bool) -> int:
     service = load_service(unit, machine)
     started = launch(service, machine.view)
     took = last_start(service, started, machine)
-    expect = expectation(service, started, timeout=timeout, last_start=took)
+    expect = expectation(service, started, machine.view, timeout=timeout, last_start=took)
     live = voice(json=json)
 
     def report(progress: Progress) -> None:

@@ -7,9 +7,11 @@ from urllib.parse import urlsplit
 
 from remedy.errors import UsageError
 from remedy.gate import servers
+from remedy.gate.options import arguments
 from remedy.gate.types import ApiKey, Expectation
 from remedy.hints import Final
 from remedy.unit.types import Launch, Service, Setting
+from remedy.view import View
 
 DEFAULT_TIMEOUT = 1800.0
 SHORTEST_TIMEOUT = 600.0
@@ -55,14 +57,22 @@ def deadline(service: Service, wanted: float | None, last_start: float | None) -
 
 
 def expectation(
-    service: Service, launch: Launch | None, *, timeout: float | None = None, last_start: float | None = None
+    service: Service,
+    launch: Launch | None,
+    view: View | None = None,
+    *,
+    timeout: float | None = None,
+    last_start: float | None = None,
 ) -> Expectation:
-    """What a healthy start of this service looks like.
+    """What a healthy start of this service looks like; ``view`` is where a configuration file that its command line
+    names is read.
 
     Raises UsageError for a bad value in the unit's own [X-Remedy] section.
     """
     check_wishes(service)
     argv = launch.argv if launch else (service.exec_start[-1].argv if service.exec_start else ())
+    if launch and view:
+        argv = arguments(launch, view)
     variables = launch.variables() if launch else service.variables()
     server = servers.server_of(argv, launch.module if launch else None)
     ready = tuple(setting.value for setting in service.values("X-Remedy", "ReadyPattern"))

@@ -99,6 +99,7 @@ def _follow(stage: Stage, view: View) -> Launch:
         container=stage.container,
         unknown=stage.notes[0] if stage.notes else None,
         module=stage.module,
+        directory=stage.directory,
     )
 
 

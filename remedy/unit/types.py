@@ -185,7 +185,7 @@ class Launch:
     ``argv`` is the last command of the chain; ``interpreter`` the Python that runs (a venv's own path, not
     resolved through symlinks), None where the program is no Python program; ``environment`` what that process
     really gets, each value with its place; ``container`` names docker/podman/… where the toolchain is inside an
-    image. ``unknown`` says why the chain could not be followed to its end.
+    image. ``unknown`` says why the chain could not be followed to its end; ``directory`` is where the process starts.
     """
 
     argv: tuple[str, ...]
@@ -195,6 +195,7 @@ class Launch:
     container: str | None = None
     unknown: str | None = None
     module: str | None = None
+    directory: str = "/"
 
     def variables(self) -> dict[str, str]:
         """The environment as plain name to value."""

@@ -1,0 +1,75 @@
+"""The options that a server takes from a configuration file of its own, beside those of its command line.
+
+SGLang (srt/server_args_config_parser.py, 0.5.10) and vLLM (utils/argparse_utils.py, 0.11) read a YAML mapping, put
+``--key value`` for each entry before the options of the command line, and let the later one win.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+
+from remedy.gate.servers import option, server_of
+from remedy.hints import Final
+from remedy.unit.types import Launch
+from remedy.view import View
+
+_LIMIT: Final = 1 << 20
+# An entry of the outermost mapping whose value is a scalar that needs no more of YAML than this, or is none.
+_ENTRY: Final = (
+    r"(?P<key>[A-Za-z_][\w-]*):(?:[ \t]+(?:\"(?P<double>[^\"\\]*)\"|'(?P<single>[^']*)'"
+    r"|(?P<plain>[\w./~+-](?:[^\s#:]|:(?=\S)|[ \t]+(?!#)|(?<=\S)#)*)|(?P<other>[\[{|>&*!].*)))?[ \t]*(?:#.*)?"
+)
+_FLAGS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_NOTHING: Final = ("", "null", "~")
+
+
+def arguments(launch: Launch, view: View) -> tuple[str, ...]:
+    """The command line with the options of the server's own configuration file before those that override them.
+
+    Where that file can't be read, or is more than a plain mapping, the command line as it is: the option that names
+    the file is still among its words.
+    """
+    argv = launch.argv
+    server = server_of(argv, launch.module)
+    name = option(argv, *server.config) if server else None
+    if server is None or not name:
+        return argv
+    try:
+        text = view.read(posixpath.join(launch.directory, name), _LIMIT).decode()
+        read = tuple(options(text))
+    except (OSError, ValueError):
+        return argv
+    first = next(number for number, word in enumerate(argv) if word.startswith("--") or word in server.config)
+    return (*argv[:first], *read, *_without(argv[first:], server.config))
+
+
+def _without(words: Sequence[str], names: tuple[str, ...]) -> Iterator[str]:
+    """The words but for the options of these names, and their values."""
+    left = iter(words)
+    for word in left:
+        if word in names:
+            next(left, None)
+        elif word.partition("=")[0] not in names:
+            yield word
+
+
+def options(text: str) -> Iterator[str]:
+    """``--key value`` for each scalar of a YAML mapping, the key alone for a true one; what is written in other ways
+    (lists, nested mappings, blocks of lines) is left out. Raises ValueError for what is no such mapping."""
+    for line in text.splitlines():
+        if not line.strip() or line[0] in " \t#-":
+            continue
+        entry = re.fullmatch(_ENTRY, line.rstrip())
+        if entry is None:
+            raise ValueError(f"not a plain entry: {line}")
+        quoted = next((entry[name] for name in ("double", "single") if entry[name] is not None), None)
+        plain = (entry["plain"] or "").rstrip()
+        key = f"--{entry['key'].replace('_', '-')}"
+        if quoted is not None:
+            yield from (key, quoted)
+        elif plain.lower() in _FLAGS:
+            yield from (key,) if _FLAGS[plain.lower()] else ()
+        elif plain not in _NOTHING:
+            yield from (key, plain)
