@@ -134,6 +134,9 @@ _NEVER_RUN: Final = (126, 127)
 
 def _from_elsewhere(journal: Sequence[LogLine], case: Case) -> bool:
     state = case.state
+    if state is not None and state.active_state != "failed" and state.result in ("", "success"):
+        # It did not fail: what a request raised, or the stop, says nothing of the next start.
+        return False
     if state is not None and state.exec_main_code == 1 and state.exec_main_status in _NEVER_RUN:
         return True
     lines = [(line.pid or 0, line.text) for line in journal if not line.from_manager]

@@ -19,7 +19,7 @@ _LIMIT: Final = 1 << 20
 # An entry of the outermost mapping whose value is a scalar that needs no more of YAML than this, or is none.
 _ENTRY: Final = (
     r"(?P<key>[A-Za-z_][\w-]*):(?:[ \t]+(?:\"(?P<double>[^\"\\]*)\"|'(?P<single>[^']*)'"
-    r"|(?P<plain>[\w./~+-](?:[^\s#:]|:(?=\S)|[ \t]+(?!#)|(?<=\S)#)*)|(?P<other>[\[{|>&*!].*)))?[ \t]*(?:#.*)?"
+    r"|(?P<plain>[\w./~+-](?:[^\s#:]|:(?=\S)|[ \t]+(?!#)|(?<=\S)#)*)|(?P<other>\[.*\]|\{.*\}|[|>].*)))?[ \t]*(?:#.*)?"
 )
 _FLAGS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NOTHING: Final = ("", "null", "~")
@@ -58,12 +58,15 @@ def _without(words: Sequence[str], names: tuple[str, ...]) -> Iterator[str]:
 def options(text: str) -> Iterator[str]:
     """``--key value`` for each scalar of a YAML mapping, the key alone for a true one; what is written in other ways
     (lists, nested mappings, blocks of lines) is left out. Raises ValueError for what is no such mapping."""
+    nests = True
     for line in text.splitlines():
-        if not line.strip() or line[0] in " \t#-":
+        inner = line.startswith("- ") or (line[:1].isspace() and nests)
+        if inner or not line.strip() or line.lstrip()[0] == "#" or line.startswith("---"):
             continue
         entry = re.fullmatch(_ENTRY, line.rstrip())
         if entry is None:
             raise ValueError(f"not a plain entry: {line}")
+        nests = line.rstrip().endswith(":") or bool(entry["other"])
         quoted = next((entry[name] for name in ("double", "single") if entry[name] is not None), None)
         plain = (entry["plain"] or "").rstrip()
         key = f"--{entry['key'].replace('_', '-')}"

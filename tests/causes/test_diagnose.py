@@ -154,6 +154,13 @@ def test_an_exception_from_elsewhere_is_not_the_toolchains() -> None:
     assert found.root.evidence[0].text == "KeyError: 'a'"
 
 
+def test_what_was_raised_without_a_failure_says_nothing_of_the_next_start() -> None:
+    lines = journal("INFO: Application startup complete.", BEGIN, ELSEWHERE, "asyncio.exceptions.CancelledError")
+    stopped = diagnose(lines, UnitState(active_state="inactive", result="success"), TOO_OLD).root
+    assert (stopped.id, stopped.certainty) == ("nvcc-too-old", "likely")
+    assert [one.id for one in diagnose(lines, ACTIVE, TOO_OLD).findings] == ["healthy", "nvcc-too-old"]
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_an_exception_that_went_through_a_library_may_be(file: str) -> None:
     lines = journal(BEGIN, ELSEWHERE, WITHIN.format(file), "ValueError: invalid literal for int() with base 10: 'x'")
