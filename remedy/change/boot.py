@@ -6,6 +6,7 @@ It stands in /etc only while a transaction is open, unless it is installed for g
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from pathlib import Path
@@ -61,19 +62,28 @@ def prepare(state_dir: Path, ledger: Ledger, etc: Path | None = None) -> None:
 
 
 def clear(state_dir: Path) -> None:
-    """After its end: remove what was placed, and the mark that names it last. What can't be removed does no harm."""
+    """After its end: remove what was placed, and the mark that names it last. What can't be removed now does no harm,
+    and stays named for the next time."""
     mark = state_dir / "unfinished"
     with contextlib.suppress(OSError):
         for path in _placed(mark):
             path.unlink(missing_ok=True)
             folder = path.parent
             if folder.suffix == ".wants":
-                # The folder of links, where nobody else wants anything of basic.target.
-                with contextlib.suppress(OSError):
-                    folder.rmdir()
+                _remove_empty(folder)
             sync_folder(folder if folder.is_dir() else folder.parent)
         mark.unlink(missing_ok=True)
         sync_folder(state_dir)
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove the folder of links, where nobody else wants anything of basic.target. Raises OSError where the disk
+    fails."""
+    try:
+        folder.rmdir()
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+            raise
 
 
 def runs_from(folder: Path, state_dir: Path) -> bool:

@@ -181,14 +181,15 @@ def judge(row: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> dict
     differences = changed(old, state)
     if row["recover"] == 0 and not differences:
         return {"state": "old"}
-    if row["recover"] == 0 and not changed(timeless(new), timeless(state)):
+    lacking = changed(timeless(new), timeless(state))
+    if row["recover"] == 0 and not lacking:
         reset(old)
         return {"state": "new"}
     scene.prepare()
     fresh = working()
     old.clear()
     old.update(fresh)
-    return {"state": "mixture", "differences": differences[:20]}
+    return {"state": "mixture", "differences": [*differences[:20], "and not the new state:", *lacking[:20]]}
 
 
 if __name__ == "__main__":

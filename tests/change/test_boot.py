@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,21 @@ def test_there_while_open_and_gone_after(etc: Path, tmp_path: Path, ledger: Ledg
     begin = next(text for text in (etc / boot.NAME).read_text().splitlines() if text.startswith("ExecStart="))
     assert begin.startswith('ExecStart="/usr/bin/env" "-I" ') and begin.endswith('again.py" "remedy" recover')
     boot.prepare(tmp_path / "state", ledger, etc)
+    boot.clear(tmp_path / "state")
+    assert names(etc) == [] and not (tmp_path / "state/unfinished").exists()
+
+
+def test_what_a_failing_disk_keeps_is_removed_the_next_time(
+    etc: Path, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path) -> None:
+        raise OSError(errno.EIO, "Input/output error", str(path))
+
+    boot.prepare(tmp_path / "state", ledger, etc)
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "rmdir", fail)
+        boot.clear(tmp_path / "state")
+    assert "basic.target.wants" in names(etc) and (tmp_path / "state/unfinished").exists()
     boot.clear(tmp_path / "state")
     assert names(etc) == [] and not (tmp_path / "state/unfinished").exists()
 
