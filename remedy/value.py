@@ -1,6 +1,6 @@
 """The dataclasses of the standard library, for a start-up that answers at the speed of a prompt.
 
-``dataclasses`` writes and compiles the methods of each class anew in every process: about a millisecond a class, and
+``dataclasses`` writes and compiles the methods of each class anew in every process: a quarter millisecond a class, and
 ten for its own import, where a bare interpreter starts in fifteen. Here ``@dataclass(frozen=True)`` and ``@dataclass``
 give the same classes from closures, some fifty times faster to define; whatever else is asked for (``slots=True`` has
 every class made twice) is handed to the standard library. A type checker sees the standard library's.
