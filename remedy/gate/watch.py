@@ -199,17 +199,20 @@ class Watch:
             self._jobs_done += 1
         return None
 
+    def _is_anew(self, state: UnitProperties) -> bool:
+        """Whether another start than the one that is watched is what systemd speaks of."""
+        return state.invocation not in ("", self._own)
+
     def _ended(self, state: UnitProperties) -> Verdict | None:
         if not self._running:
             return None
-        anew = state.invocation not in ("", self._own)
         if state.sub_state.startswith("auto-restart") or state.n_restarts > self._restarts:
             # Once the next start has begun, systemd has forgotten how the last one ended.
             how = f" (Result: {state.result})" if state.result != "success" else ""
             words = f"the service ended{how} and systemd restarts it"
             return self._failure(self._words.why, words, "restart")
-        if anew:
-            return self._verdict("undecided", "someone else started the service anew", "state")
+        if self._is_anew(state):
+            return self._verdict("undecided", "someone started the service anew", "state")
         if state.active_state in ("failed", "inactive"):
             job = self.bus.job_type()
             # A job that is over has been told of before this answer, and may wait in the queue.
@@ -218,7 +221,9 @@ class Watch:
             if verdict is not None:
                 return verdict
             if self._jobs_done > 1 or job == "stop":
-                return self._verdict("undecided", "someone stopped the service", "state")
+                # A whole restart may have gone by since the state was read.
+                words = "started the service anew" if self._is_anew(self.bus.properties()) else "stopped the service"
+                return self._verdict("undecided", f"someone {words}", "state")
             if self._jobs_done and job:
                 # Between the two halves of someone's restart: the new invocation will tell.
                 return None
