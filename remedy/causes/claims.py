@@ -79,10 +79,11 @@ def _with_foresight(case: Case, cause: Cause, claim: Claim | None) -> Claim | No
     failed = bool(explains) and weigh(explains) is Weight.DECISIVE
     if claim is not None:
         warned = claim.weight is Weight.NOTED and any(one.kind == "log" for one in claim.evidence)
-        joined = replace(_joined(claim, evidence, claim.weight), summary=fatal[0].problem.text)
+        weight = _doubtful(case) if warned and not failed else Weight.DECISIVE
+        joined = _joined(claim, evidence, claim.weight)
         # What jit/ says speaks of this machine, the claim's own words of any.
         every = tuple(dict.fromkeys((*libraries, *claim.libraries)))
-        return replace(joined, libraries=every, weight=_doubtful(case) if warned and not failed else Weight.DECISIVE)
+        return replace(joined, weight=weight, summary=fatal[0].problem.text, libraries=every)
     weight = Weight.DECISIVE if failed else _doubtful(case)
     certainty: Certainty = "possible" if weight is Weight.ASIDE else "likely"
     shown = tuple(hit.evidence() for hit in explains[:1])

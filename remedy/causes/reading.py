@@ -130,13 +130,16 @@ def empty_sets(case: Case) -> tuple[Hit, ...]:
     return () if case.has(SWALLOWED) else case.hits(*EMPTY_ARCHS)
 
 
+def unexplained_builds(case: Case) -> tuple[Hit, ...]:
+    """Lines that only say that a build failed, for facts to say why; none where a header of another library is
+    missing."""
+    return () if case.has(OTHERS_HEADER) else case.hits(*BUILD_FAILED)
+
+
 def failed_builds(case: Case) -> tuple[Hit, ...]:
-    """Lines that only say that a build failed, for facts to say why; none where a header of another library is missing,
-    nor where the host compiler said it of its own source, and nothing that nvcc compiles is named as failed.
-    """
-    failed = case.hits(*BUILD_FAILED)
-    if case.has(OTHERS_HEADER):
-        return ()
+    """The same of builds in which nvcc had a part: none where the host compiler spoke of its own source, and nothing
+    that nvcc compiles is named as failed."""
+    failed = unexplained_builds(case)
     return () if case.has(*HOST_ERROR) and not any(".cu" in hit.line.text for hit in failed) else failed
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from remedy.causes import rules
+from remedy.causes import reading, rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
-from remedy.causes.shared import BUILD_FAILED, NVCC_RUN, OTHERS_HEADER
+from remedy.causes.shared import BUILD_FAILED, NVCC_RUN
 from remedy.hints import Final
 
 _COMPILER: Final = r"(?:[\w.-]+-)?(?:gcc|g\+\+|c\+\+|cc|clang\+\+|clang)(?:-\d+)?"
@@ -92,7 +92,7 @@ def _unsupported(case: Case) -> Claim | None:
     hits = case.hits(*_UNSUPPORTED)
     if hits:
         return claim_from(hits, facts)
-    failed = () if case.has(OTHERS_HEADER) else case.hits(*BUILD_FAILED)
+    failed = reading.unexplained_builds(case)
     return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED) if failed and facts else None
 
 

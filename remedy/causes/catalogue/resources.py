@@ -86,12 +86,13 @@ _COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbina
 
 
 def _of_compiler(hit: Hit) -> bool:
-    return re.fullmatch(_COMPILERS, hit.groups.get("asked", "") or hit.groups.get("victim", "")) is not None
+    program = hit.groups.get("asked") or hit.groups.get("victim", "")
+    return re.fullmatch(_COMPILERS, program.strip()) is not None
 
 
 def _oom_killed(case: Case) -> Claim | None:
     kills = case.hits(OUT_OF_MEMORY_KILL)
-    servers = tuple(hit for hit in kills if not re.fullmatch(_COMPILERS, hit.groups["victim"].strip()))
+    servers = tuple(hit for hit in kills if not _of_compiler(hit))
     if kills and not servers:
         return None
     hits = case.hits(_OOM_RESULT, _OOM_UNIT, _OOM_D, _OOM_D_USED, _OOM_K8S, _OOM_NODE) + servers
