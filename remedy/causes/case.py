@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from remedy.causes.entry import Cause, Claim, Signature, Weight
 from remedy.causes.lines import Line
 from remedy.causes.types import Certainty, Evidence, PartialFacts
-from remedy.facts.types import UnitState
+from remedy.facts.types import Interpreter, UnitState
 from remedy.jit.types import Problem
 from remedy.unit.types import Fault
 from remedy.value import dataclass, field
@@ -61,8 +61,7 @@ class Case:
     #: What the unit says of itself, for sentences: its ``user``, ``directory`` and ``python``.
     words: Mapping[str, str] = field(default_factory=dict)
     resolved: bool = False
-    #: Parts of file names by which a traceback shows that it went through a JIT library that is installed.
-    frames: tuple[str, ...] = ()
+    interpreter: Interpreter | None = None
     #: Whether the program never ran, or the log's tracebacks are complete, and none went through any JIT library; asked
     #: where it matters only.
     from_elsewhere: Callable[[], bool] = lambda: False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from remedy.causes.case import Case, LibraryProblem
@@ -11,7 +11,7 @@ from remedy.causes.lines import Line
 from remedy.causes.scan import Scan
 from remedy.causes.telling import came_from_elsewhere
 from remedy.causes.types import Evidence, PartialFacts
-from remedy.facts.types import LogLine, Snapshot, UnitState, Version
+from remedy.facts.types import Interpreter, LogLine, Snapshot, UnitState, Version
 from remedy.hints import Final
 from remedy.jit import installed, libraries
 from remedy.jit.types import Resolution
@@ -40,7 +40,6 @@ _PLACED: Final = ("PATH", "HOME", "CC", "CXX")
 
 def case_of(service: Service, launch: Launch | None, snapshot: Snapshot, resolutions: Sequence[Resolution]) -> Case:
     """All but the log."""
-    held = installed(snapshot.interpreter) if snapshot.interpreter else ()
     return Case(
         facts=partial_facts(service, launch, snapshot, resolutions),
         problems=tuple(LibraryProblem(r.library, problem) for r in resolutions for problem in r.problems),
@@ -50,7 +49,7 @@ def case_of(service: Service, launch: Launch | None, snapshot: Snapshot, resolut
         sandbox=_sandbox(service),
         words=_words(service, launch),
         resolved=bool(resolutions),
-        frames=tuple(place for _, library in held for place in library.frames),
+        interpreter=snapshot.interpreter,
         load_state=service.load_state,
         environment_known=service.environment is not None,
     )
@@ -139,11 +138,17 @@ def _from_elsewhere(journal: Sequence[LogLine], case: Case) -> bool:
         return False
     if state is not None and state.exec_main_code == 1 and state.exec_main_status in _NEVER_RUN:
         return True
-    lines = [(line.pid or 0, line.text) for line in journal if not line.from_manager]
-    if not came_from_elsewhere(lines, case.frames):
-        return False
-    # Libraries that are not installed as such may have come inside others.
-    return came_from_elsewhere(lines, tuple(place for library in libraries() for place in library.frames))
+    lines = ((line.pid or 0, line.text) for line in journal if not line.from_manager)
+    return came_from_elsewhere(lines, _frames(case.interpreter))
+
+
+def _frames(interpreter: Interpreter | None) -> Iterator[str]:
+    """What names the files of JIT libraries: first of those that are installed, whose modules are imported anyway; the
+    others may have come inside of something else."""
+    for _, library in installed(interpreter) if interpreter else ():
+        yield from library.frames
+    for library in libraries():
+        yield from library.frames
 
 
 def _placed(line: Line, journal: Sequence[LogLine]) -> Line:

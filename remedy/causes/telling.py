@@ -66,21 +66,17 @@ def last_raised(lines: Iterable[tuple[int, str]]) -> Raised | None:
     return found
 
 
-def came_from_elsewhere(lines: Iterable[tuple[int, str]], places: tuple[str, ...]) -> bool:
+def came_from_elsewhere(lines: Iterable[tuple[int, str]], places: Iterable[str]) -> bool:
     """Whether every exception that got out of these lines' tracebacks came from other files than those whose names hold
     one of ``places``, and speaks of no compiler. False where no traceback is complete: a line alone tells nothing of
-    where it was raised.
+    where it was raised. ``places`` are asked for one by one, as far as they are needed.
     """
-    any_raised = False
-    for one in _tracebacks(lines):
-        if isinstance(one, str):
-            if any(place in one for place in places):
-                return False
-        elif not says_only_that(one.text):
-            if re.search(_OF_COMPILERS, one.text):
-                return False
-            any_raised = True
-    return any_raised
+    told = list(_tracebacks(lines))
+    frames = [one for one in told if isinstance(one, str)]
+    raised = [one.text for one in told if isinstance(one, Raised) and not says_only_that(one.text)]
+    if not raised or any(re.search(_OF_COMPILERS, text) for text in raised):
+        return False
+    return not any(place in frame for place in places for frame in frames)
 
 
 def _tracebacks(lines: Iterable[tuple[int, str]]) -> Iterator[str | Raised]:

@@ -34,9 +34,8 @@ def installed(interpreter: Interpreter) -> Iterator[tuple[str, Library]]:
     for name in module_names(__path__):
         distributions = DISTRIBUTIONS.get(name, (name.replace("_", "-"),))
         version = next((held for one in distributions if (held := interpreter.dist_version(one))), None)
-        library: Library | None = getattr(module(f"{__name__}.{name}"), "LIBRARY", None) if version else None
-        if version and library is not None:
-            yield version, library
+        if version and hasattr(found := module(f"{__name__}.{name}"), "LIBRARY"):
+            yield version, found.LIBRARY
 
 
 def resolve_all(context: Context) -> tuple[Resolution, ...]:
