@@ -195,8 +195,7 @@ def judge(machine: Machine, service: Service, started: Launch, snapshot: Snapsho
 def context_of(machine: Machine, service: Service, started: Launch, snapshot: Snapshot) -> Context:
     """What the JIT libraries are asked about."""
     from remedy.facts.accounts import account_of_service
-    from remedy.gate.options import arguments
-    from remedy.gate.servers import server_of
+    from remedy.gate.servers import arguments, server_of
     from remedy.jit.types import Context
 
     server = server_of(started.argv, started.module)

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 
 from remedy.errors import UsageError
 from remedy.gate import servers
-from remedy.gate.options import arguments
 from remedy.gate.types import ApiKey, Expectation
 from remedy.hints import Final
 from remedy.unit.types import Launch, Service, Setting
@@ -72,7 +71,7 @@ def expectation(
     check_wishes(service)
     argv = launch.argv if launch else (service.exec_start[-1].argv if service.exec_start else ())
     if launch and view:
-        argv = arguments(launch, view)
+        argv = servers.arguments(launch, view)
     variables = launch.variables() if launch else service.variables()
     server = servers.server_of(argv, launch.module if launch else None)
     ready = tuple(setting.value for setting in service.values("X-Remedy", "ReadyPattern"))

@@ -6,16 +6,11 @@ SGLang (srt/server_args_config_parser.py, 0.5.10) and vLLM (utils/argparse_utils
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from remedy.gate.servers import option, server_of
 from remedy.hints import Final
-from remedy.unit.types import Launch
-from remedy.view import View
 
-_LIMIT: Final = 1 << 20
 # An entry of the outermost mapping whose value is a scalar that needs no more of YAML than this, or is none.
 _ENTRY: Final = (
     r"(?P<key>[A-Za-z_][\w-]*):(?:[ \t]+(?:\"(?P<double>[^\"\\]*)\"|'(?P<single>[^']*)'"
@@ -23,36 +18,6 @@ _ENTRY: Final = (
 )
 _FLAGS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NOTHING: Final = ("", "null", "~")
-
-
-def arguments(launch: Launch, view: View) -> tuple[str, ...]:
-    """The command line with the options of the server's own configuration file before those that override them.
-
-    Where that file can't be read, or is more than a plain mapping, the command line as it is: the option that names
-    the file is still among its words.
-    """
-    argv = launch.argv
-    server = server_of(argv, launch.module)
-    name = option(argv, *server.config) if server else None
-    if server is None or not name:
-        return argv
-    try:
-        text = view.read(posixpath.join(launch.directory, name), _LIMIT).decode()
-        read = tuple(options(text))
-    except (OSError, ValueError):
-        return argv
-    first = next(number for number, word in enumerate(argv) if word.startswith("--") or word in server.config)
-    return (*argv[:first], *read, *_without(argv[first:], server.config))
-
-
-def _without(words: Sequence[str], names: tuple[str, ...]) -> Iterator[str]:
-    """The words but for the options of these names, and their values."""
-    left = iter(words)
-    for word in left:
-        if word in names:
-            next(left, None)
-        elif word.partition("=")[0] not in names:
-            yield word
 
 
 def options(text: str) -> Iterator[str]:

@@ -8,10 +8,18 @@ TensorRT-LLM's commands/serve.py and executor/worker.py, uvicorn's server.py for
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
 
-from remedy.hints import Final
+from remedy.hints import TYPE_CHECKING, Final
 from remedy.value import dataclass
+
+if TYPE_CHECKING:
+    from remedy.unit.types import Launch
+    from remedy.view import View
+
+#: Bytes of a server's own configuration file.
+_CONFIG_LIMIT: Final = 1 << 20
 
 # asyncio's words, where they are about the service's own port: a side channel that finds its port taken is survived.
 _OWN_PORT: Final = "OWN_PORT"
@@ -178,6 +186,39 @@ def option(argv: Sequence[str], *names: str) -> str | None:
             elif word.startswith(name + "="):
                 found = word[len(name) + 1 :]
     return found
+
+
+def arguments(launch: Launch, view: View) -> tuple[str, ...]:
+    """The command line with the options of the server's own configuration file before those that override them.
+
+    Where that file can't be read, or is more than a plain mapping, the command line as it is: the option that names
+    the file is still among its words.
+    """
+    argv = launch.argv
+    server = server_of(argv, launch.module)
+    name = option(argv, *server.config) if server else None
+    if server is None or not name:
+        return argv
+    # Few services name such a file, and every diagnosis comes through here.
+    from remedy.gate.options import options
+
+    try:
+        text = view.read(posixpath.join(launch.directory, name), _CONFIG_LIMIT).decode()
+        read = tuple(options(text))
+    except (OSError, ValueError):
+        return argv
+    first = next(number for number, word in enumerate(argv) if word.startswith("--") or word in server.config)
+    return (*argv[:first], *read, *_without(argv[first:], server.config))
+
+
+def _without(words: Sequence[str], names: tuple[str, ...]) -> Iterator[str]:
+    """The words but for the options of these names, and their values."""
+    left = iter(words)
+    for word in left:
+        if word in names:
+            next(left, None)
+        elif word.partition("=")[0] not in names:
+            yield word
 
 
 def said(argv: Sequence[str], variables: Mapping[str, str], names: Sequence[str]) -> str | None:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remedy.gate.expect import expectation
-from remedy.gate.options import arguments, options
+from remedy.gate.options import options
+from remedy.gate.servers import arguments
 from remedy.unit.types import Launch, Service
 from tests.memory import MemoryView
 
