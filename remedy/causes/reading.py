@@ -17,6 +17,7 @@ from remedy.causes.shared import (
     NVRTC_ASKED,
     NVRTC_OF_TOOLKIT,
     NVRTC_TARGET,
+    OLD_DISTUTILS,
     OTHERS_HEADER,
     SHELL_NOT_FOUND,
     SWALLOWED,
@@ -84,6 +85,9 @@ def target(hit: Hit, case: Case) -> Reading:
     if cc < (7, 5):
         least = tables.nvcc_minimum(cc)
         if nvcc and ((least and nvcc < least) or nvcc[0] < _LAST_BEFORE_DROP):
+            return "old"
+        if not nvcc and case.has(OLD_DISTUTILS):
+            # CUDA 13 came years later: the other compilers that refuse such a target are those from before it.
             return "old"
         return "list" if sm and sm >= (7, 5) else "new"
     if cc == (10, 1) and nvcc and nvcc >= (13, 0):

@@ -51,6 +51,8 @@ NVCC_RUN: Final = Signature(
     "nvcc", r"(?:^|[\s'\"\[,=])(?P<nvcc>[^\s'\",\[\]]*/bin/nvcc)(?=[\s'\",\]]|$)(?:(?!.*not found)|.*)", weak=True
 )
 NVCC_RELEASE: Final = Signature("release", r"release (?P<release>\d+\.\d+), V\d+\.\d+", weak=True)
+# distutils up to Python 3.8, and setuptools of its years; later ones say "exit code".
+OLD_DISTUTILS: Final = Signature("failed with exit status", r"command '[^']*nvcc' failed with exit status", weak=True)
 # The program behind nvcc, ninja, a host compiler could not be started: the path tells which fault it is.
 SHELL_NOT_FOUND: Final = Signature(
     "nvcc",

@@ -29,6 +29,14 @@ _MISMATCH: Final = (
     Signature("API mismatch", r"client has (?:the )?version (?P<client>[\d.]+).*|API mismatch"),
     Signature("unsupported display driver"),
     *any_of("SYSTEM_DRIVER_MISMATCH", "SystemDriverMismatch", pattern="(?i)system_?driver_?mismatch"),
+    # a runtime that mounts the driver's files into a container, by a list (ld.so.cache, CDI) of before its upgrade
+    *any_of(
+        "no such file",
+        "No such file",
+        pattern=r"/lib(?:cuda|nvidia-[\w-]+|nvcuvid|nvoptix|\w+_nvidia)\.so\.\d{3}\.[\d.]+\d\b(?!.*shared object).*"
+        r"[Nn]o such file",
+        needs=".so.",
+    ),
     Signature("version mismatch", r"(?:NVML|nvidia|kernel module).{0,60}version mismatch"),
 )
 

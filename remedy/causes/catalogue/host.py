@@ -6,7 +6,7 @@ import re
 
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, claim_from
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, NVCC_RUN
 from remedy.hints import Final
 
@@ -63,7 +63,15 @@ _UNSUPPORTED: Final = (
     Signature("upported gcc/g++ host compiler found"),
     Signature("is greater than the maximum required version by CUDA", r"\((?P<gcc>[\d.]+)\) is greater than"),
     Signature("is less than the minimum required version by CUDA", r"\((?P<gcc>[\d.]+)\) is less than"),
-    Signature("parameter packs not expanded", r"std_function\.h|functional"),
+    # what nvcc's front end makes of a libstdc++ that is newer than it, as the host compiler then reads it
+    *any_of(
+        "parameter packs not expanded",
+        "argument pack lengths",
+        "wrong number of template arguments",
+        "internal compiler error",
+        pattern=r"/c\+\+/\d[\d.]*/\S+:\d+:\d+: (?:internal compiler error|error: (?:parameter packs not expanded"
+        r"|mismatched argument pack lengths|wrong number of template arguments))|std_function\.h.*parameter packs",
+    ),
     Signature(
         "nrecognized command line option", r"unrecognized command[- ]line option [‘'\"`]-(?:std=c\+\+\w+|fconcepts)"
     ),
@@ -77,6 +85,9 @@ _UNSUPPORTED: Final = (
     Signature("floatn", r"/floatn\S*\(\d+\): error: invalid combination of type specifiers"),
     Signature("/usr/lib/gcc/", r"/usr/lib/gcc/\S+/include/\S+\(\d+\): error: (?:identifier|argument|invalid)"),
     Signature("is undefined", r"/c\+\+/\d+/\S+\(\d+\): error: identifier \"__\w+\" is undefined"),
+    Signature(
+        "error: ", r"/c\+\+/\d[\d.]*/\S+\(\d+\): error: (?:type name is not allowed|expected an? )", needs="/c++/"
+    ),
     Signature(
         "fatal error: ",
         r"fatal error: (?:concepts|source_location|span|version|compare|charconv|filesystem|bit|ranges|format"

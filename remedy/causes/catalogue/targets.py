@@ -16,6 +16,7 @@ from remedy.causes.shared import (
     NVCC_RUN,
     NVRTC,
     NVRTC_TARGET,
+    OLD_DISTUTILS,
     OLD_PTX_ISA,
     SOURCE_ERRORS,
     TRITON_AT_WORK,
@@ -32,6 +33,7 @@ _NOT_ON_TARGET: Final = Signature("not supported on .target", r"not supported on
 _UNKNOWN_ARCH: Final = Signature(
     "nknown CUDA arch", r"nknown CUDA arch \((?P<arch>[^)]*)\) or GPU not supported", library="torch"
 )
+_NOT_BUILT_FOR: Final = Signature("nsupported CUDA arch", r"nsupported CUDA arch \((?P<arch>[^)]*)\)", library="vllm")
 _UNKNOWN_NAME: Final = Signature(
     "nknown CUDA Architecture Name", r"Architecture Name (?P<arch>\S*) in CUDA_SELECT_NVCC_ARCH_FLAGS", library="cmake"
 )
@@ -58,7 +60,7 @@ def _listed(case: Case, names: tuple[str, ...] = rules.ARCH_LISTS) -> tuple[Evid
 def _arch_list(case: Case) -> Claim | None:
     listed = _listed(case)
     refused = tuple(hit for hit in reading.refused(case) if reading.target(hit, case) == "list")
-    said = refused + case.hits(_UNKNOWN_ARCH, _UNKNOWN_NAME, _SET_LIST) + _without_suffix(case)
+    said = refused + case.hits(_UNKNOWN_ARCH, _NOT_BUILT_FOR, _UNKNOWN_NAME, _SET_LIST) + _without_suffix(case)
     if said:
         return claim_from(said, listed)
     if case.has(_MALFORMED) and (listed or case.has(_CONTEXT)):
@@ -204,6 +206,7 @@ CAUSES: Final = (
             *UNSUPPORTED_ARCH,
             UNDEFINED_VALUE,
             _UNKNOWN_ARCH,
+            _NOT_BUILT_FOR,
             _UNKNOWN_NAME,
             _SET_LIST,
             _NOT_ON_TARGET,
@@ -217,6 +220,7 @@ CAUSES: Final = (
             CACHED_ARCH,
             NVCC_RUN,
             NVCC_RELEASE,
+            OLD_DISTUTILS,
             *BUILD_FAILED,
             *TRITON_AT_WORK,
         ),

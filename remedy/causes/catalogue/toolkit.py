@@ -164,7 +164,9 @@ _LIBRARY: Final = (
     r"-l:?(?P<library>cudart\w*|cudadevrt|cuda|cublas\w*|nvrtc\w*|curand\w*|cusparse\w*|cusolver\w*"
     r"|nvJitLink\w*)(?![\w.])"
 )
-_LINKER: Final = any_of("-lcu", "-lnv", "-l:", pattern=r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)? ?: .*" + _LIBRARY)
+_LINKER: Final = any_of(
+    "-lcu", "-lnv", "-l:", pattern=r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)?(?: ?: .*| cannot find )" + _LIBRARY
+)
 _NOT_LINKED: Final = Signature("-lcud", r"cannot find " + _LIBRARY)
 _MOLD: Final = Signature("library not found: cud", r"library not found: (?P<library>cuda\w*)")
 _DEVICE_RUNTIME: Final = Signature("cudadevrt is not found", library="cupy")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from remedy.causes.case import Case, claim_from
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import NOT_ON_PATH
 from remedy.causes.types import Evidence
 from remedy.hints import Final
@@ -26,6 +26,13 @@ _NO_COMMAND: Final = Signature(
 )
 _ENV_NO_PROGRAM: Final = Signature("env: ", r"env: ['‘\"]?(?P<program>[\w./-]+)['’\"]?: No such file or directory")
 _IN_PATH: Final = Signature("executable file not found in $PATH", r'exec: "(?P<program>[^"]+)"')
+# A shell's word for a program that it may not run; of a file to write to, its status is another.
+_SHELL_DENIED: Final = Signature(
+    "ermission denied",
+    r"(?:^|/|\s)(?:[bd]a|z|k)?sh: (?:line )?(?:\d+: )*(?P<program>[^\s:]+): [Pp]ermission denied",
+    weak=True,
+)
+_STATUS_126: Final = any_of("status", "code", "exit", pattern=r"(?:status|code)(?:=|:? )126\b", weak=True, needs="126")
 _STATUS_127: Final = Signature("status=12", r"code=exited, status=12[67]\b", weak=True)
 #: What systemd or the kernel refused by its path, and what was looked for on PATH.
 _REFUSED: Final = (_EXEC_STEP, _EXEC_UNABLE, _EXEC_LOCATE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, _INTERPRETER)
@@ -35,6 +42,11 @@ _LOOKED_FOR: Final = (_NO_COMMAND, _ENV_NO_PROGRAM, _IN_PATH)
 def _exec_failed(case: Case) -> Claim | None:
     """A program that is not on a PATH whose ``$`` was taken literally is a symptom of that."""
     refused, sought = case.hits(*_REFUSED), case.hits(*_LOOKED_FOR)
+    sought += tuple(
+        hit
+        for hit in case.hits(_SHELL_DENIED)
+        if case.has(*_STATUS_126) or re.fullmatch(r"(?!nvcc)[\w-]+", hit.groups["program"])
+    )
     if refused or sought:
         literal = not refused and "$" in (case.variable("PATH") or "")
         return claim_from(refused + sought, weight=Weight.NOTED if literal else None)
@@ -244,7 +256,7 @@ CAUSES: Final = (
         advice="Look at it as the service's user would: `ls -l {program}; head -1 {program}`.||Look at the program: "
         "`" + _SHOW + "`, then `ls -l` and `head -1` of its path.",
         judge=_exec_failed,
-        signatures=(*_REFUSED, *_LOOKED_FOR, _STATUS_127),
+        signatures=(*_REFUSED, *_LOOKED_FOR, _SHELL_DENIED, *_STATUS_126, _STATUS_127),
         statuses=(203,),
         page=Page(
             meaning="systemd forked, set everything up, and the kernel refused to execute the program (203/EXEC); or a "
