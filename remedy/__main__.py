@@ -7,6 +7,7 @@ import io
 import os
 import sys
 
+import remedy
 from remedy.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the command line. Never lets a traceback through unless REMEDY_DEBUG is set."""
+    from remedy import listing
+
+    listing.Finder(remedy.__name__, remedy.__spec__).install()
     from remedy.errors import Exit, RemedyError
 
     # Few commands live long enough to have garbage in cycles; looking for it costs a start several milliseconds.

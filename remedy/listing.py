@@ -1,6 +1,6 @@
 """The modules of a package by its folder's own listing, so that a new file is found without being named anywhere.
 
-``pkgutil.iter_modules`` does the same, but imports ``inspect`` for it: ten milliseconds of a start that has seventy.
+``pkgutil.iter_modules`` does the same, but imports ``inspect`` for it: ten milliseconds of a start that has fifty.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 
-from remedy.hints import TYPE_CHECKING
+from remedy.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
     from types import ModuleType
 
 
@@ -40,3 +42,37 @@ def module_names(paths: Iterable[str]) -> tuple[str, ...]:
 
             names.update(module.name for module in pkgutil.iter_modules([path]))
     return tuple(sorted(name for name in names if not name.startswith("_")))
+
+
+class Finder:
+    """Finds the modules of one package (its ``__name__`` and ``__spec__``) where they are most likely to be: as the
+    source file of that name in the folder of their parent.
+
+    A diagnosis imports over a hundred, and the import system's own finders take a twentieth of its time: they ask
+    about built-in and frozen modules, look at each folder again for every module in it, and for extension modules
+    first. Whatever is not found at once (packages, archives) is left to them.
+    """
+
+    def __init__(self, package: str, spec: ModuleSpec) -> None:
+        self._prefix = f"{package}."
+        # By the classes of the package's own, for importing importlib.machinery costs more than a module.
+        self._spec: type[ModuleSpec] = type(spec)
+        self._loader: Any = type(spec.loader)
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:  # noqa: ARG002
+        """As ``importlib.abc.MetaPathFinder.find_spec``."""
+        if not path or not name.startswith(self._prefix):
+            return None
+        file = f"{path[0]}/{name.rpartition('.')[2]}.py"
+        try:
+            os.stat(file)
+        except OSError:
+            return None
+        spec = self._spec(name, self._loader(name, file), origin=file)
+        spec.has_location = True
+        return spec
+
+    def install(self) -> None:
+        """Have it asked before all others, unless the package itself was not loaded from a source file."""
+        if self._loader.__name__ == "SourceFileLoader":
+            sys.meta_path.insert(0, self)

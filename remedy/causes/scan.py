@@ -166,7 +166,7 @@ class Scanner:
 
     def __init__(self, signatures: Iterable[Signature]) -> None:
         self._by_anchor: dict[str, list[Signature]] = {}
-        for signature in dict.fromkeys(signatures):
+        for signature in signatures:
             self._by_anchor.setdefault(signature.anchor, []).append(signature)
         words = (*self._by_anchor, *_ERROR_WORDS, *READY, *DIED, *FOREIGN)
         self._anchors = Anchors(words)
