@@ -189,7 +189,10 @@ SHARED_OBJECT: Final = Signature(
 )
 # ld.so writes a colon, who retypes its line often none: then only a name that can't be prose counts.
 UNDEFINED_SYMBOL: Final = Signature("undefined symbol", r"undefined symbol(?:: | (?=_Z|cu[A-Z]))(?P<symbol>\w+)")
-OUT_OF_MEMORY_KILL: Final = Signature("Killed process", r"Killed process (?P<pid>\d+),? \((?P<victim>[^)]*)\)")
+# The kernel's last line of a report, and up to Linux 5.0 also the one that says whom it chose.
+OUT_OF_MEMORY_KILL: Final = any_of(
+    "Killed process", "Kill process", pattern=r"Kill(?:ed)? process (?P<pid>\d+),? \((?P<victim>[^)]*)\)"
+)
 TIMED_OUT: Final = any_of(
     "tart operation timed out",
     "State 'start",

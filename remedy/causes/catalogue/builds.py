@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from remedy.causes import rules
-from remedy.causes.case import Case, Hit, claim_from
+from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, JIT_AT_WORK, NVCC_RUN, OUT_OF_MEMORY_KILL, TIMED_OUT
 from remedy.causes.telling import says_only_that
@@ -17,7 +17,7 @@ from remedy.hints import Final
 _COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbinary|clang|ptxas-blackwell)"
 _BUILD_KILLED: Final = (
     *any_of("FAILED: [code=", "status", pattern=r"FAILED: \[code=137\]|ninja.*(?:exit status|status) 137", needs="137"),
-    Signature("Killed signal terminated program"),
+    Signature("signal terminated program", r"[Kk]illed:? signal terminated program"),
     Signature("illed", r"^(?:/bin/)?(?:sh: )?(?:line )?(?:\d+: )*(?:\d+ )?Killed\s+\S*" + _COMPILERS + r"\b"),
     Signature("died due to signal 9"),
     Signature("terminated with signal 9"),
@@ -29,7 +29,13 @@ _BUILD_KILLED: Final = (
     Signature("Cannot allocate memory", r"(?:nvcc|ninja|cicc|cc1plus|c\+\+|fork).*Cannot allocate memory"),
     Signature("LLVM ERROR: out of memory"),
 )
-_KILLED: Final = Signature("Killed", r"^Killed\s*$", weak=True)
+_KILLED: Final = Signature("Killed", r"^(?:> ?)?Killed\s*$", weak=True)
+# What make, ninja and pip say of the file or the wheel that they are at: the shell's word next to it is about that.
+_AT_WORK_ON: Final = (
+    *any_of("Building C", "Linking C", pattern=r"\[ *\d+%\] (?:Building|Linking) C\w* ", weak=True),
+    Signature("nvcc", r"^\[\d+/\d+\] \S*nvcc ", weak=True),
+    Signature("Building wheel for", weak=True),
+)
 # The shell's word behind the line that a program had begun, where that was about a build.
 _KILLED_AMID: Final = Signature(
     "Killed", r"(?i:compil|\bjit\b|setting up cuda|building|kernels).*[).…%\]] ?Killed\s*$", weak=True
@@ -45,7 +51,7 @@ _CODE_137: Final = any_of(
 
 def _build_killed(case: Case) -> Claim | None:
     victims = tuple(
-        hit for hit in case.hits(OUT_OF_MEMORY_KILL) if re.fullmatch(_COMPILERS, hit.groups["victim"].strip())
+        hit for hit in case.hits(*OUT_OF_MEMORY_KILL) if re.fullmatch(_COMPILERS, hit.groups["victim"].strip())
     )
     hits = case.hits(*_BUILD_KILLED) + victims
     if hits:
@@ -54,7 +60,10 @@ def _build_killed(case: Case) -> Claim | None:
     failed = case.hits(*BUILD_FAILED)
     if killed and failed:
         return claim_from(killed + failed, certainty="likely")
-    amid = case.hits(_KILLED_AMID)
+    at_work = case.hits(*_AT_WORK_ON)
+    amid = case.hits(_KILLED_AMID) + tuple(
+        hit for hit in case.hits(_KILLED) if any(near(hit, one) for one in at_work[-1:])
+    )
     return claim_from(amid, certainty="likely", weight=Weight.NOTED) if amid else None
 
 
@@ -107,8 +116,21 @@ _GAVE_UP: Final = (
 )
 
 
+# How long a build was, once that is minutes: said by vLLM and SGLang when it is over.
+_MINUTES: Final = r"(?:[3-9]\d\d|\d{4,})(?:\.\d+)? ?s"
 # Said before a build of unknown length, or by it.
 _LONG: Final = (
+    *any_of(
+        "torch.compile took",
+        "torch.compile takes",
+        "ompiling a graph for",
+        pattern=r"(?:torch\.compile|[Cc]ompiling a graph for .{1,60}) (?:takes|took) " + _MINUTES,
+        weak=True,
+        library="vllm",
+    ),
+    Signature("init engine (", r"init engine \(.{1,80}\) took " + _MINUTES, weak=True, library="vllm"),
+    Signature("Graph capturing finished", r"finished in " + _MINUTES, weak=True, library="vllm"),
+    Signature("apture cuda graph end", r"[Tt]ime elapsed: " + _MINUTES, weak=True, library="sglang"),
     Signature("JIT Pre-Compile session", weak=True, library="deep-gemm"),
     Signature("cold cache", weak=True, library="flashinfer"),
     Signature("DeepGEMM warmup:", weak=True, library="deep-gemm"),
@@ -222,7 +244,15 @@ CAUSES: Final = (
         summary="The kernel or a memory limit killed a compiler during a build: too many ran at once.",
         advice="`remedy fix {unit}` sets MAX_JOBS to what the memory allows (about 8 GiB a job for CUTLASS kernels).",
         judge=_build_killed,
-        signatures=(*_BUILD_KILLED, _KILLED_AMID, OUT_OF_MEMORY_KILL, _KILLED, *_CODE_137, *BUILD_FAILED),
+        signatures=(
+            *_BUILD_KILLED,
+            _KILLED_AMID,
+            *OUT_OF_MEMORY_KILL,
+            _KILLED,
+            *_AT_WORK_ON,
+            *_CODE_137,
+            *BUILD_FAILED,
+        ),
         page=Page(
             meaning="ninja starts one compiler a CPU. Large templates take gigabytes each, and the kernel, or the "
             "unit's MemoryMax=, ends one of them.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, Hit, claim_from, weigh
+from remedy.causes.catalogue.releases import DEMANDED
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     BUILD_FAILED,
@@ -121,6 +122,7 @@ _NEWER_OPTIONS: Final = (
     r"|device-stack-protector|Ofast-compile|Ofc|frandom-seed|jobserver"
 )
 _TOO_OLD: Final = (
+    *DEMANDED,
     Signature(
         "NVCC version", r"NVCC version (?:should be >=|must be at least) ?(?P<needed>[\d.]+)", library="deep-gemm"
     ),

@@ -93,8 +93,9 @@ def _too_old(case: Case) -> Claim | None:
 
 
 # What every driver since CUDA 6.5 has (cuda.h): a library that lacks it was loaded without libcuda, or cached wrongly.
+# Batched copies came with CUDA 12.8, copies with attributes and the second forms of two older functions with 13.0.
 _IN_EVERY_DRIVER: Final = (
-    r"cu(?:Init|LaunchKernel|DriverGetVersion|GetError(?:Name|String)|Device(?:Get(?:Count|Name|Attribute)?|TotalMem)"
+    r"cu(?!Memcpy\w*(?:Batch|Attributes)|Ctx(?:GetDevice|Synchronize)_v2)(?:Init|LaunchKernel|DriverGetVersion|GetError(?:Name|String)|Device(?:Get(?:Count|Name|Attribute)?|TotalMem)"
     r"|Ctx(?:Create|Destroy|[GS]etCurrent|GetDevice|(?:Push|Pop)Current|Synchronize)|FuncSet(?:Attribute|CacheConfig)"
     r"|Module(?:Load(?:Data(?:Ex)?|FatBinary)?|Unload|Get(?:Function|Global))|Link(?:Create|Add(?:Data|File)|Complete)"
     r"|Mem(?:Alloc(?:Host)?|Free(?:Host)?|GetInfo|cpy\w+|set\w+)|(?:Stream|Event)(?:Create|Destroy|Synchronize|Query)"

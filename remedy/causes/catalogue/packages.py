@@ -147,6 +147,8 @@ _NO_BINARY: Final = (
 _TORCH_BUILD: Final = Signature("+cu", r"torch[ =]=?\s*(?P<torch>\d\S*?)\+cu(?P<cu>\d{2,3})\b", weak=True)
 
 
+# vLLM only warns of its kernel library, and fails of every operator that it would have brought.
+_INDISPENSABLE: Final = "Failed to import from vllm._C with"
 # The driver's functions, and those of the CUDA runtime; cuDNN's, cuBLAS' and their like are libraries of wheels.
 _DRIVERS_OWN: Final = r"cu(?!dnn|blas|sparse|solver|rand|fft|tensor|file)"
 
@@ -169,7 +171,8 @@ def _mismatch(case: Case) -> Claim | None:
         if not (rules.in_jit_cache(hit.line.text) or _was_to_be_built(case, hit))
     )
     if hits:
-        return claim_from(hits)
+        lost = any(_INDISPENSABLE in hit.line.text for hit in hits)
+        return claim_from(hits, weight=Weight.DECISIVE if lost else None)
     other = tuple(
         hit
         for hit in case.hits(UNDEFINED_SYMBOL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, claim_from
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     BUILD_FAILED,
     HOST_ERROR,
@@ -19,6 +19,37 @@ from remedy.causes.shared import (
     UNSUPPORTED_PTX_CODE,
 )
 from remedy.hints import Final
+
+# --- what sources demand ------------------------------------------------------------------------------------------
+
+_OR_NEWER: Final = r"(?:\+| ?(?:or|and) (?:higher|newer|later|above|greater|up)\b)"
+# A set-up script's least release, where the sentence names the compiler itself or the GPU's target that it is for. What
+# speaks of torch or of the driver demands another CUDA, and who says that nothing was found means no age.
+_NOT_OTHERS: Final = r"^(?!.*(?i:driver|torch|not found|no nvcc|install|find))"
+DEMANDED: Final = (
+    *any_of(
+        "or higher",
+        "or newer",
+        "or later",
+        "or above",
+        "or greater",
+        "and above",
+        "+ ",
+        pattern=_NOT_OTHERS + r".*\b(?:(?:(?i:nvcc)|CUDA (?i:toolkit|compiler))(?i: version)?(?: (?:must|should) be)?"
+        r" ?(?:>=? ?)?1\d\.\d+"
+        + _OR_NEWER
+        + r"|CUDA(?: [Vv]ersion)? ?(?:>=? ?)?1\d\.\d+"
+        + _OR_NEWER
+        + r" (?:is |are )?(?:required|needed) (?:for|to (?:build|compile|target)) .*(?:compute capability|\bsm_?\d"
+        r"|compute_\d|Blackwell|Hopper))",
+    ),
+    *any_of(
+        "too old",
+        "at least",
+        pattern=_NOT_OTHERS + r".*\b(?:(?i:nvcc)|CUDA (?i:toolkit))(?i: version)?[ :=(]{1,2}v?1?\d\.\d+"
+        r"[^ .]* ?(?:is too old|but at least)",
+    ),
+)
 
 # --- nvcc-too-new -------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from remedy.hints import Final
 _GPU_MEMORY: Final = (
     Signature("CUDA out of memory"),
     Signature("OutOfMemoryError", r"(?:torch(?:\.cuda)?\.|cuda\.)OutOfMemoryError"),
-    Signature("out of memory", r"(?:CUDA|HIP)(?: runtime| driver)? (?:error|failure)[^,;]{0,40}out of memory"),
+    Signature("out of memory", r"(?i:(?:CUDA|HIP)(?: runtime| driver)? (?:error|failure))[^,;]{0,40}out of memory"),
     Signature(
         "out of memory",
         r"\b(?:CUDA|cuda(?:Error|Malloc|Memcpy|Host)\w*|cuMem\w+|GPU|VRAM|cuBLAS)\b.{0,80}out of memory",
@@ -43,14 +43,13 @@ _GPU_MEMORY: Final = (
 _OOM_RESULT: Final = Signature("oom-kill", r"Failed with result 'oom-kill'|oom-kill:|result=oom-kill")
 _OOM_UNIT: Final = Signature("killed by the OOM killer")
 # The kernel's report but for its last line, which a paste may lack: who asked for memory, the limit's statistics, who
-# was killed in the words up to Linux 5.0, who was reaped.
+# was reaped.
 _OOM_REPORT: Final = any_of(
     "invoked oom-killer",
     "Memory cgroup stats for",
-    "Kill process",
     "oom_reaper",
     pattern=r"(?P<asked>\S+) invoked oom-killer|Memory cgroup stats for"
-    r"|(?:Kill process|oom_reaper: reaped process) \d+ \((?P<victim>[^)]*)\)",
+    r"|oom_reaper: reaped process \d+ \((?P<victim>[^)]*)\)",
 )
 _OOM_RAY: Final = Signature("OOM killer due to high memory usage", weak=True)
 _OOM_D: Final = Signature("memory pressure", r"[Kk]illed (?:\S+ )?due to memory pressure|systemd-oomd .*[Kk]illed")
@@ -91,7 +90,7 @@ def _of_compiler(hit: Hit) -> bool:
 
 
 def _oom_killed(case: Case) -> Claim | None:
-    kills = case.hits(OUT_OF_MEMORY_KILL)
+    kills = case.hits(*OUT_OF_MEMORY_KILL)
     servers = tuple(hit for hit in kills if not _of_compiler(hit))
     if kills and not servers:
         return None
@@ -237,7 +236,7 @@ CAUSES: Final = (
         advice="`journalctl -k -g 'Out of memory'` names victim and size; then MemoryMax=, fewer workers, or more RAM.",
         judge=_oom_killed,
         signatures=(
-            OUT_OF_MEMORY_KILL,
+            *OUT_OF_MEMORY_KILL,
             _OOM_RESULT,
             _OOM_UNIT,
             *_OOM_REPORT,
