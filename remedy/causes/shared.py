@@ -74,14 +74,22 @@ NVCC_MISSING: Final = (
     *any_of(
         "Os { code: ",
         "(os error ",
-        pattern=r"[`'\"](?P<program>[^`'\"\s]*nvcc)[`'\"]?:? .{0,60}(?:Os \{ code: |\(os error )(?:2|13|20)\b",
+        pattern=r"[`'\"](?P<program>[^`'\"\s]*nvcc)\b[^`'\"]{0,20}[`'\"]?:? .{0,60}"
+        r"(?:Os \{ code: |\(os error )(?:2|13|20)\b",
         needs="nvcc",
     ),
     Signature("s `nvcc` ", r"Is `(?P<program>nvcc)` (?:not )?installed"),
     Signature("nvcc E", r"spawn (?P<program>\S*nvcc) E(?:NOENT|ACCES)"),
+    # Go's words, env's, ccache's, and a command that a shell was given
+    Signature("executable file not found", r"exec: \"(?P<program>(?:\S*/)?nvcc)\": "),
+    Signature("env: ", r"env: ['\"]?(?P<program>(?:\S*/)?nvcc)['\"]?: No such file"),
+    Signature('ind compiler "', r"ind compiler \"(?P<program>\S*nvcc)\" in PATH"),
+    Signature("exit status 127", r"Command '(?P<program>\S*nvcc)\b[^']*' returned non-zero"),
     # distutils quotes the command, and a quoted CUDA_HOME within it
     Signature("nvcc", r"(?:execute|command) [\"']?(?P<program>\S*nvcc)[\"']?(?:\"|')?(?: failed)?: No such file"),
 )
+#: The programs of a build, whose absence is a cause of its own.
+BUILD_PROGRAM: Final = r"(?:\S*/)?(?:nvcc|ninja|(?:[\w.-]+-)?(?:gcc|g\+\+|c\+\+|cc|clang\+\+|clang)(?:-\d+)?)"
 # A program that is looked for on PATH, and is not there; a name with a slash or an extension is a file's.
 NOT_ON_PATH: Final = any_of(
     "No such file or directory: '",

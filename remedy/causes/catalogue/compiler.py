@@ -56,6 +56,8 @@ _NOT_FOUND: Final = (
     ),
     Signature("make", r"^(?:g?make|cmake)(?:\[\d+\])?: (?P<program>nvcc): "),
     Signature("No CMAKE_CUDA_COMPILER could be found"),
+    Signature("The CMAKE_CUDA_COMPILER:"),
+    Signature("CMAKE_CUDA_COMPILER not set, after EnableLanguage"),
     *any_of("annot find cuda path", "annot find CUDA path", pattern="annot find (?:cuda|CUDA) path"),
     Signature("CUDA is not found.", r"RuntimeError: CUDA is not found\.$", library="cupy"),
     Signature("MissingCUDAException", library="deepspeed"),

@@ -52,6 +52,10 @@ _NO_COMPILER: Final = (
         r"|clang: No such file|No C compiler found",
     ),
     Signature("Cannot find compiler", r"Cannot find compiler '(?P<compiler>[^']+)' in PATH"),
+    Signature("executable file not found", r"exec: \"(?:\S*/)?" + _COMPILER + r"\": "),
+    Signature("env: ", r"env: ['\"]?(?:\S*/)?" + _COMPILER + r"['\"]?: No such file"),
+    # CMake, of a path that is none or was not found
+    *any_of("The CMAKE_C_COMPILER:", "The CMAKE_CXX_COMPILER:", pattern=r"The CMAKE_C(?:XX)?_COMPILER:"),
 )
 
 _UNSUPPORTED: Final = (
@@ -228,6 +232,7 @@ CAUSES: Final = (
                 "ninja",
                 r"(?:sh: (?:line )?\d+: |sh: |env: ['‘]?)(?:\S*/)?ninja['’]?: (?:command )?(?:not found|No such)",
             ),
+            Signature("executable file not found", r"exec: \"(?:\S*/)?ninja\": "),
             Signature("ninja (PATH) is missing", library="flashinfer"),
             Signature("ninja is required", r"ninja is required(?! to build sycl)", library="torch"),
             Signature("build program corresponding to", r"build program corresponding to \"Ninja"),

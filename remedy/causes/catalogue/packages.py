@@ -234,6 +234,7 @@ _CONFLICT: Final = (
         needs="found",
     ),
     Signature("version is wrong", r"(?P<package>\w+) version is wrong"),
+    Signature("appear to have mismatched", r"(?P<package>\S+) appear to have mismatched .{0,20}versions"),
     Signature("Descriptors cannot be created directly"),
     Signature("Unrecognized configuration class"),
     Signature("numpy.core.multiarray failed to import"),
@@ -244,6 +245,16 @@ _CONFLICT: Final = (
         r" '(?P<name>\w+)'",
     ),
 )
+# Modules whose absence is the sign of a wheel that doesn't fit, not of one that isn't there.
+_INNER: Final = r"common_ops|vllm\._|sgl_kernel\.|_moe_C|flash_attn_2_cuda|vllm_flash_attn"
+# A module within a package that is there, or Python would name the package; and the line that asks for it. A folder
+# that several distributions share is no package.
+_INNER_MODULE: Final = Signature(
+    "No module named",
+    r"ModuleNotFoundError: No module named '(?P<module>(?!google\.|nvidia\.|azure\.|backports\.|zope\.)\w+\.[\w.]+)'$",
+    weak=True,
+)
+_ASKED_FOR: Final = Signature(" import ", r"^\s*from (?P<module>\w+\.[\w.]+) import ", weak=True)
 _KEY: Final = Signature("KeyError: '", r"^KeyError: '(?P<model_type>[a-z][\w-]{2,})'$", weak=True)
 _TRANSFORMERS: Final = Signature("transformers", r"transformers(?:_utils)?/|configuration_auto", weak=True)
 # What follows from a failed compile or a missing GPU in Python code, not from packages.
@@ -254,6 +265,14 @@ def _conflict(case: Case) -> Claim | None:
     hits = tuple(hit for hit in case.hits(*_CONFLICT) if not re.search(_FOLLOWS, hit.line.text))
     if hits:
         return claim_from(hits)
+    asked = {hit.groups["module"] for hit in case.hits(_ASKED_FOR)}
+    inner = tuple(
+        hit
+        for hit in case.hits(_INNER_MODULE)
+        if hit.groups["module"] in asked and not re.search(_INNER, hit.line.text)
+    )
+    if inner:
+        return claim_from(inner, certainty="likely")
     keys = case.hits(_KEY)
     if keys and case.has(_TRANSFORMERS):
         return claim_from(keys, certainty="likely")
@@ -286,8 +305,6 @@ _MISSING: Final = (
     ),
     Signature("the package is not installed", r"Error: .*\brequires (?P<module>[\w.-]+).*the package is not installed"),
 )
-# Modules whose absence is the sign of a wheel that doesn't fit, not of one that isn't there.
-_INNER: Final = r"common_ops|vllm\._|sgl_kernel\.|_moe_C|flash_attn_2_cuda|vllm_flash_attn"
 
 
 def _package_missing(case: Case) -> Claim | None:
@@ -362,7 +379,7 @@ CAUSES: Final = (
         advice="`{python} -m pip check`, then install the versions that the server's release pins.||`pip check` in the "
         "service's environment, then install the versions that the server's release pins.",
         judge=_conflict,
-        signatures=(*_CONFLICT, _KEY, _TRANSFORMERS),
+        signatures=(*_CONFLICT, _INNER_MODULE, _ASKED_FOR, _KEY, _TRANSFORMERS),
         page=Page(
             meaning="Two packages expect different things of one another: a name that was moved, a model type that "
             "this transformers doesn't know, a NumPy of another major.",

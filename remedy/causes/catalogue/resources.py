@@ -156,6 +156,8 @@ _NCCL: Final = (
 )
 _NCCL_LAST: Final = Signature("nccl==", r"vLLM is using nccl==|sglang is using nccl==|is using nccl==", weak=True)
 _NCCL_INFO: Final = Signature("NCCL INFO", weak=True)
+# The frame that raises what NCCL answered, where a paste ends before the words.
+_NCCL_FRAME: Final = Signature("NCCL_CHECK(", weak=True, library="vllm")
 
 
 # torch's rendezvous says so of a port, too.
@@ -166,6 +168,9 @@ def _nccl(case: Case) -> Claim | None:
     hits = tuple(hit for hit in case.hits(*_NCCL) if not re.search(_PORT_TAKEN, hit.line.text))
     if hits:
         return claim_from(hits)
+    frames = case.hits(_NCCL_FRAME)
+    if case.ends_with(frames):
+        return claim_from(frames[-1:], certainty="likely", weight=Weight.NOTED)
     # A hang in NCCL's set-up writes nothing more: its lines are the last ones.
     quiet = case.hits(_NCCL_LAST, _NCCL_INFO)
     if case.ends_with(quiet) and not case.errors:
@@ -312,7 +317,7 @@ CAUSES: Final = (
         advice="Start once with NCCL_DEBUG=INFO; look at NCCL_SOCKET_IFNAME, NCCL_P2P_DISABLE, /dev/shm and the limits "
         "on locked memory.",
         judge=_nccl,
-        signatures=(*_NCCL, _NCCL_LAST, _NCCL_INFO),
+        signatures=(*_NCCL, _NCCL_LAST, _NCCL_INFO, _NCCL_FRAME),
         page=Page(
             meaning="Tensor and pipeline parallel servers exchange data through NCCL. Its set-up, or an exchange, "
             "failed or hangs.",

@@ -6,7 +6,7 @@ import re
 
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.shared import NOT_ON_PATH
+from remedy.causes.shared import BUILD_PROGRAM, NOT_ON_PATH
 from remedy.causes.types import Evidence
 from remedy.hints import Final
 
@@ -41,7 +41,10 @@ _LOOKED_FOR: Final = (_NO_COMMAND, _ENV_NO_PROGRAM, _IN_PATH)
 
 def _exec_failed(case: Case) -> Claim | None:
     """A program that is not on a PATH whose ``$`` was taken literally is a symptom of that."""
-    refused, sought = case.hits(*_REFUSED), case.hits(*_LOOKED_FOR)
+    refused = case.hits(*_REFUSED)
+    sought = tuple(
+        hit for hit in case.hits(*_LOOKED_FOR) if not re.fullmatch(BUILD_PROGRAM, hit.groups.get("program", ""))
+    )
     sought += tuple(
         hit
         for hit in case.hits(_SHELL_DENIED)
