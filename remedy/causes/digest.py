@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from remedy.causes.case import Case, LibraryProblem
-from remedy.causes.facts_file import dotted_version
 from remedy.causes.lines import Line
 from remedy.causes.scan import Scan
 from remedy.causes.telling import came_from_elsewhere
 from remedy.causes.types import Evidence, PartialFacts
 from remedy.facts.types import Interpreter, LogLine, Snapshot, UnitState, Version
 from remedy.hints import Final
-from remedy.jit import installed, libraries
+from remedy.jit import installed, libraries, versions
+from remedy.jit.tables import numbers
 from remedy.jit.types import Resolution
 from remedy.unit.types import Launch, Service
 from remedy.value import replace
@@ -188,13 +188,13 @@ def partial_facts(
     interpreter, driver = snapshot.interpreter, snapshot.driver
     kit = next((snapshot.toolkit_at(r.toolkit) for r in resolutions if r.toolkit), None)
     env = launch.variables() if launch else service.variables()
-    library = dotted_version(driver.library) if driver and driver.library else None
-    module = dotted_version(driver.kernel_module) if driver and driver.kernel_module else None
+    library = numbers(driver.library) if driver and driver.library else None
+    module = numbers(driver.kernel_module) if driver and driver.kernel_module else None
     return PartialFacts(
         gpu=", ".join(dict.fromkeys(gpu.name for gpu in snapshot.gpus)) or None,
         sm=snapshot.capabilities[-1] if snapshot.capabilities else None,
-        torch=dotted_version(interpreter.torch) if interpreter and interpreter.torch else None,
-        torch_cuda=dotted_version(interpreter.torch_cuda) if interpreter and interpreter.torch_cuda else None,
+        torch=versions.key(interpreter.torch)[:3] if interpreter and interpreter.torch else None,
+        torch_cuda=versions.cuda(interpreter.torch_cuda) if interpreter else None,
         nvcc=_first(r.nvcc_version for r in resolutions),
         cuda_headers=kit.headers_version if kit else None,
         driver=library or module,

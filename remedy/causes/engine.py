@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from remedy.causes import catalogue, claims, harvest
+from remedy.causes import catalogue, claims
 from remedy.causes.case import Case, by_signatures
-from remedy.causes.entry import Cause, Claim, Weight
+from remedy.causes.entry import Cause, Claim, Signature, Weight
 from remedy.causes.scan import Scan, Scanner
 from remedy.causes.telling import says_only_that
 from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
@@ -37,12 +37,12 @@ _UNFAILED: Final = {
 
 def explain(lines: Iterable[str], facts: PartialFacts | None = None) -> Diagnosis:
     """The causes in a log, given what is known beside it. Lazy in ``lines``; never empty."""
-    return judge(_case_of(scanner().scan(lines), facts))
+    return judge(_case_of(_pasted_scanner().scan(lines), facts))
 
 
 def explain_blocks(blocks: Iterable[bytes | Gap], facts: PartialFacts | None = None) -> Diagnosis:
     """``explain`` for a log in blocks of bytes, cut anywhere: for logs of gigabytes, of which both ends are read."""
-    scan = scanner().scan_blocks(blocks)
+    scan = _pasted_scanner().scan_blocks(blocks)
     return replace(judge(_case_of(scan, facts)), unread=_unread(scan))
 
 
@@ -94,14 +94,22 @@ def _with_journal(case: Case, journal: Sequence[LogLine]) -> Case:
     return digest.with_log(case, scanner().scan(line.text for line in journal), journal)
 
 
-def scanner() -> Scanner:
-    """A scanner for the signatures of all causes, and for the facts that a log may hold."""
-    of_causes = (signature for cause in catalogue.causes() for signature in cause.signatures)
-    return Scanner((*of_causes, *harvest.SIGNATURES))
+def scanner(*also: Signature) -> Scanner:
+    """A scanner for the signatures of all causes, and for others."""
+    return Scanner((*(signature for cause in catalogue.causes() for signature in cause.signatures), *also))
+
+
+def _pasted_scanner() -> Scanner:
+    """A scanner for a log of which nothing else is known: for the facts in it as well."""
+    from remedy.causes import harvest
+
+    return scanner(*harvest.SIGNATURES)
 
 
 def _case_of(scan: Scan, facts: PartialFacts | None) -> Case:
     """A case from a log and facts alone."""
+    from remedy.causes import harvest
+
     found = {signature: tuple(hits) for signature, hits in scan.found.items()}
     known, places = harvest.completed(facts or PartialFacts(), found)
     return Case(

@@ -79,14 +79,14 @@ _PREFIXES: Final = (
             r"(?: std(?:out|err) [FP])?(?:[ :,|-]+|$)"
         ),
     ),
-    # a time without a date
-    ("[" + _DIGITS, ":", pattern(r"\[?(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?)\]?(?: |$)")),
     # SGLang: "[2026-05-02 10:11:03 TP0] "
     (
         "[",
         "-",
         pattern(r"\[(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)(?P<writer>(?: [A-Z]{2,5}\d+)*)\] "),
     ),
+    # a time without a date
+    ("[" + _DIGITS, ":", pattern(r"\[?(?P<time>\d\d:\d\d:\d\d(?:[.,]\d+)?)\]?(?: |$)")),
     # kernel
     ("[", ".", pattern(r"\[ {0,6}(?P<time>\d{1,9}\.\d{3,6})\] ")),
     # vLLM and Ray: "(EngineCore_DP0 pid=7) ", "(RayWorkerWrapper pid=7, ip=10.0.0.1) "

@@ -74,9 +74,9 @@ def came_from_elsewhere(lines: Iterable[tuple[int, str]], places: Iterable[str])
     told = list(_tracebacks(lines))
     frames = [one for one in told if isinstance(one, str)]
     raised = [one.text for one in told if isinstance(one, Raised) and not says_only_that(one.text)]
-    if not raised or any(re.search(_OF_COMPILERS, text) for text in raised):
+    if not raised or any(place in frame for place in places for frame in frames):
         return False
-    return not any(place in frame for place in places for frame in frames)
+    return not any(re.search(_OF_COMPILERS, text) for text in raised)
 
 
 def _tracebacks(lines: Iterable[tuple[int, str]]) -> Iterator[str | Raised]:

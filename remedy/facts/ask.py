@@ -10,20 +10,26 @@ from collections.abc import Callable
 from remedy.facts.journal import start_journal
 from remedy.facts.run import Runner, Running
 from remedy.facts.state import bus_environment, start_state
+from remedy.hints import TYPE_CHECKING
 from remedy.value import dataclass
 from remedy.view import View
+
+if TYPE_CHECKING:
+    from remedy.facts.types import Gpu
 
 _TIMEOUT = 5.0
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The programs that were asked about a unit: the manager, the journal, nvidia-smi; None where they were not."""
+    """The programs that were asked about a unit: the manager, the journal, nvidia-smi; None where they were not.
+    ``listed`` are the GPUs in the driver's files, by which nvidia-smi is asked or not."""
 
     unit: str
     state: Running
     journal: Running | None
     gpus: Running | None
+    listed: tuple[Gpu, ...] = ()
 
 
 def start_manager(runner: Runner, *, user: bool = False) -> Running:
@@ -48,6 +54,9 @@ def ask(
     journal = start_journal(runner, unit, user_manager) if journal_too else None
     between()
     state = start_state(runner, unit, user_manager)
-    from remedy.facts.gpus import start_nvidia_smi
+    if not gpus_too:
+        return Asked(unit, state, journal, None)
+    from remedy.facts.gpus import read_driver_files, start_nvidia_smi
 
-    return Asked(unit, state, journal, start_nvidia_smi(view, runner) if gpus_too else None)
+    listed = read_driver_files(view)
+    return Asked(unit, state, journal, start_nvidia_smi(listed, runner), listed)

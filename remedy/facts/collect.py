@@ -102,7 +102,7 @@ def collect(
 
     kits: tuple[Toolkit, ...] = look.part("toolkits", lambda: toolkits.finish(view, candidates), ())
     found: tuple[HostCompiler, ...] = look.part("compilers", lambda: compilers.finish(compiling), ())
-    devices, driver = _devices(look, view, given, asked.gpus)
+    devices, driver = _devices(look, view, given, asked)
     return Snapshot(
         host=host,
         gpus=devices,
@@ -129,7 +129,7 @@ def _asked(service: Service, view: View, runner: Runner, asked: Asked | None, *,
     # The name was an alias. The GPUs are the same.
     journal = asked.journal is not None
     other = ask(view, runner, name, user_manager=user_manager, gpus_too=False, journal_too=journal)
-    return replace(other, gpus=asked.gpus)
+    return replace(other, gpus=asked.gpus, listed=asked.listed)
 
 
 def _account(look: _Look, view: View, service: Service) -> Account | None:
@@ -169,14 +169,12 @@ def _caches(
     return caches
 
 
-def _devices(
-    look: _Look, view: View, given: tuple[Gpu, ...], asked: Running | None
-) -> tuple[tuple[Gpu, ...], Driver | None]:
+def _devices(look: _Look, view: View, given: tuple[Gpu, ...], asked: Asked) -> tuple[tuple[Gpu, ...], Driver | None]:
     def read() -> tuple[tuple[Gpu, ...], Driver | None]:
-        smi = asked.result() if asked else None
+        smi = asked.gpus.result() if asked.gpus else None
         devices = given
         if not given:
-            devices, missing = gpus.read_gpus(view, smi)
+            devices, missing = gpus.read_gpus(view, asked.listed, smi)
             look.lacking(missing)
         driver = read_driver(view, gpus.smi_driver_version(smi.text) if smi and smi.ok else None)
         if driver is None:

@@ -112,10 +112,9 @@ def read_pci(view: View) -> tuple[Gpu, ...]:
     return tuple(found)
 
 
-def start_nvidia_smi(view: View, runner: Runner) -> Running | None:
+def start_nvidia_smi(listed: tuple[Gpu, ...], runner: Runner) -> Running | None:
     """nvidia-smi, started where the driver's files leave a capability open."""
-    known = read_driver_files(view)
-    if known and all(gpu.capability for gpu in known):
+    if listed and all(gpu.capability for gpu in listed):
         return None
     return runner.start(NVIDIA_SMI, timeout=_TIMEOUT)
 
@@ -146,12 +145,12 @@ def smi_driver_version(text: str) -> str | None:
     return next((field for field in last if "." in field and field.replace(".", "").isdecimal()), None)
 
 
-def read_gpus(view: View, smi: Result | None) -> tuple[tuple[Gpu, ...], Missing | None]:
-    """The GPUs, from the first source that knows their capabilities; why there are none otherwise."""
-    files = read_driver_files(view)
+def read_gpus(view: View, listed: tuple[Gpu, ...], smi: Result | None) -> tuple[tuple[Gpu, ...], Missing | None]:
+    """The GPUs, from the first source that knows their capabilities: those that the driver's files list, nvidia-smi's
+    answer, PCI; why there are none otherwise."""
     asked = parse_nvidia_smi(smi.text) if smi and smi.ok else ()
     pci = () if smi is None or asked else read_pci(view)
-    answers = [gpus for gpus in (files, asked, pci) if gpus]
+    answers = [gpus for gpus in (listed, asked, pci) if gpus]
     best = next((gpus for gpus in answers if all(gpu.capability for gpu in gpus)), answers[0] if answers else ())
     if best:
         unknown = [gpu.name for gpu in best if gpu.capability is None]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from remedy.unit import envfile, glob
+from remedy.unit import envfile
 from remedy.unit.accounts import Login, is_strict_name, login_of, may_know_more
 from remedy.unit.assemble import Assembly
 from remedy.unit.names import prefix_of
-from remedy.unit.paths import runtime_directory
+from remedy.unit.paths import has_wildcards, runtime_directory
 from remedy.unit.specifiers import Subject, logs_directory, state_directory
 from remedy.unit.types import SYSTEMD, EnvironmentFile, Fault, Manager, Place, Variable
 from remedy.unit.values import BOOLEANS, flag, is_name
@@ -214,6 +214,14 @@ def _directory_names(value: str, subject: Subject) -> Iterator[str]:
         return
 
 
+def _paths(view: View, wanted: str) -> list[str]:
+    if not has_wildcards(wanted):
+        return [wanted]
+    from remedy.unit import glob
+
+    return glob.expand(view, wanted, strict=True)
+
+
 def _file(
     wanted: EnvironmentFile, view: View, manager: Manager, faults: list[Fault]
 ) -> Iterator[tuple[envfile.Assignment, Place]]:
@@ -222,7 +230,7 @@ def _file(
     A file that we may not read is one that systemd may: what it holds is unknown, and the start is not ruled out.
     """
     try:
-        paths = glob.expand(view, wanted.path, strict=True)
+        paths = _paths(view, wanted.path)
     except PermissionError:
         faults.append(_hidden(wanted.path, wanted.source))
         return

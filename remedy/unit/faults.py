@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 
 from remedy.pattern import pattern
-from remedy.unit.edit_quoting import assignment_word, file_value
 from remedy.unit.launch_stage import home_of
 from remedy.unit.types import SYSTEMD, Fault, Launch, Service, Variable
 from remedy.view import View
@@ -67,6 +66,8 @@ def _in_value(variable: Variable, service: Service, view: View) -> list[Fault]:
         found.append(("environment-empty-entry", _empty_entry(name)))
     if not found:
         return []
+    from remedy.unit.edit_quoting import assignment_word, file_value
+
     mend = f"{name}={file_value(meant, '')}"
     if not in_file:
         mend = "Environment=" + assignment_word(name, meant, "bare", '"')

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from remedy.unit.paths import has_wildcards
 from remedy.view import View
-
-_MAGIC = frozenset("*?[\\")
 
 
 def expand(view: View, pattern: str, *, strict: bool = False) -> list[str]:
@@ -12,7 +11,7 @@ def expand(view: View, pattern: str, *, strict: bool = False) -> list[str]:
 
     With ``strict``, raises PermissionError where a directory on the way may not be listed.
     """
-    if _MAGIC.isdisjoint(pattern):
+    if not has_wildcards(pattern):
         return [pattern]
     found = [""]
     for part in pattern.strip("/").split("/"):
@@ -21,7 +20,7 @@ def expand(view: View, pattern: str, *, strict: bool = False) -> list[str]:
 
 
 def _step(view: View, parent: str, part: str, strict: bool) -> list[str]:
-    if _MAGIC.isdisjoint(part):
+    if not has_wildcards(part):
         path = f"{parent}/{part}"
         return [path] if view.lstat(path) is not None else []
     try:

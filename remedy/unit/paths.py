@@ -40,6 +40,11 @@ def is_normalized(path: str) -> bool:
     return ".." not in path.split("/")
 
 
+def has_wildcards(path: str) -> bool:
+    """Whether glob(7) takes it for a pattern."""
+    return not frozenset("*?[\\").isdisjoint(path)
+
+
 def clean_absolute(path: str, version: int) -> str:
     """A path setting's value as systemd stores it. Raises ValueError with the reason where it is refused."""
     if not is_utf8(path):

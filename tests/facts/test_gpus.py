@@ -9,6 +9,7 @@ from remedy.facts.gpus import (
     overridden,
     parse_arch,
     parse_nvidia_smi,
+    read_driver_files,
     read_gpus,
     smi_driver_version,
 )
@@ -121,7 +122,7 @@ def test_nvidia_smi() -> None:
 def test_the_driver_s_files_come_first() -> None:
     information = "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 122\nGPU UUID: \t GPU-aa\n"
     view = MemoryView({f"/proc/driver/nvidia/gpus/0000:{bus}:00.0/information": information for bus in ("3b", "86")})
-    gpus, missing = read_gpus(view, None)
+    gpus, missing = read_gpus(view, read_driver_files(view), None)
     assert [(gpu.index, gpu.capability) for gpu in gpus] == [(0, (9, 0)), (1, (9, 0))]
     assert missing is None
 
@@ -129,9 +130,9 @@ def test_the_driver_s_files_come_first() -> None:
 def test_a_name_that_is_not_known_yet_is_asked_of_nvidia_smi() -> None:
     path = "/proc/driver/nvidia/gpus/0000:01:00.0/information"
     view = MemoryView({path: "Model: NVIDIA X9000\n"})
-    gpus, missing = read_gpus(view, Result(0, b"0, NVIDIA X9000, 14.0, 500000, 700.10\n"))
+    gpus, missing = read_gpus(view, read_driver_files(view), Result(0, b"0, NVIDIA X9000, 14.0, 500000, 700.10\n"))
     assert gpus[0].capability == (14, 0) and missing is None
-    gpus, missing = read_gpus(view, Result(None, why="no answer within 10 s"))
+    gpus, missing = read_gpus(view, read_driver_files(view), Result(None, why="no answer within 10 s"))
     assert gpus[0].name == "NVIDIA X9000" and missing is not None
     assert missing.why == "compute capability of NVIDIA X9000 is not known"
 
@@ -141,11 +142,11 @@ def test_pci_is_the_last_source() -> None:
     audio = "/sys/bus/pci/devices/0000:3b:00.1"
     files = {f"{device}/vendor": "0x10de\n", f"{device}/class": "0x030200\n", f"{device}/device": "0x2bb5\n"}
     files |= {f"{audio}/vendor": "0x10de\n", f"{audio}/class": "0x040300\n", f"{audio}/device": "0x22e8\n"}
-    gpus, missing = read_gpus(MemoryView(files), Result(None, why="nvidia-smi is not there or not executable"))
+    gpus, missing = read_gpus(MemoryView(files), (), Result(None, why="nvidia-smi is not there or not executable"))
     assert [gpu.capability for gpu in gpus] == [(12, 0)] and missing is None
 
 
 def test_no_gpu_says_what_was_tried() -> None:
-    gpus, missing = read_gpus(MemoryView(), Result(None, why="nvidia-smi is not there or not executable"))
+    gpus, missing = read_gpus(MemoryView(), (), Result(None, why="nvidia-smi is not there or not executable"))
     assert gpus == () and missing is not None
     assert "nvidia-smi is not there" in missing.why and "PCI shows none" in missing.why
