@@ -10,10 +10,9 @@ from remedy.causes.lines import Line
 from remedy.causes.scan import Scan
 from remedy.causes.telling import came_from_elsewhere
 from remedy.causes.types import Evidence, PartialFacts
-from remedy.facts.types import Interpreter, LogLine, Snapshot, UnitState, Version
+from remedy.facts.types import Interpreter, LogLine, Snapshot, UnitState, Version, numbers
 from remedy.hints import Final
 from remedy.jit import installed, libraries, versions
-from remedy.jit.tables import numbers
 from remedy.jit.types import Resolution
 from remedy.unit.types import Launch, Service
 from remedy.value import replace

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from remedy.facts.host import LIB_FOLDERS
 from remedy.facts.names import text_of
 from remedy.facts.types import Driver, Version
-from remedy.pattern import pattern
 from remedy.view import View
 
 #: The CUDA version of a driver branch: NVIDIA's CUDA release notes, table "CUDA Toolkit and Corresponding Driver".
@@ -37,7 +34,6 @@ _CUDA_OF_BRANCH: tuple[tuple[int, Version], ...] = (
 )
 
 _PROC = "/proc/driver/nvidia/version"
-_LIBRARY = pattern(r"libcuda\.so\.(\d{3,}\.[\d.]+)$")
 #: Beside the usual folders: WSL's, and the one that container toolkits and older Ubuntu packages use.
 _FOLDERS = (*LIB_FOLDERS, "/usr/lib/wsl/lib", "/usr/lib/nvidia", "/usr/lib/x86_64-linux-gnu/nvidia/current")
 
@@ -52,19 +48,24 @@ def read_driver(view: View, smi_version: str | None = None) -> Driver | None:
     return Driver(library, module, offered_cuda(library or module or ""), source)
 
 
+def _is_version(word: str) -> bool:
+    """``580.95.05``: three digits before the first dot at least."""
+    return word[:3].isdecimal() and "." in word and word.replace(".", "").isdecimal()
+
+
 def kernel_module_version(view: View) -> str | None:
     """The version of the kernel module that is loaded now."""
     text = text_of(view, _PROC)
-    found = re.search(r"^NVRM version:.*?\s(\d{3,}\.\d[\d.]*)\s", text, re.MULTILINE)
-    return found[1] if found else text_of(view, "/sys/module/nvidia/version").strip() or None
+    words = (word for line in text.splitlines() if line.startswith("NVRM version:") for word in line.split())
+    return next(filter(_is_version, words), None) or text_of(view, "/sys/module/nvidia/version").strip() or None
 
 
 def library_version(view: View) -> str | None:
     """The version in the real name of libcuda.so.1, the library that programs load."""
     for folder in _FOLDERS:
-        found = _LIBRARY.search(view.realpath(f"{folder}/libcuda.so.1"))
-        if found:
-            return found[1]
+        version = view.realpath(f"{folder}/libcuda.so.1").rpartition("libcuda.so.")[2]
+        if _is_version(version):
+            return version
     return None
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from remedy.facts.names import data_of, head_of, text_of
-from remedy.facts.types import Host, Version
+from remedy.facts.types import Host, Version, numbers
 from remedy.pattern import pattern
 from remedy.unit import envfile
 from remedy.unit.manager import OLDEST, version_in
@@ -38,7 +36,7 @@ def read_host(view: View, libc_package: str | None = None) -> Host:
         os_id=release.get("ID", ""),
         os_version=release.get("VERSION_ID", ""),
         os_name=release.get("PRETTY_NAME", ""),
-        glibc=_package_version(libc_package) or (glibc_version(view, libc) if libc else None),
+        glibc=numbers(libc_package or "")[:2] or (glibc_version(view, libc) if libc else None),
         architecture=architecture(view),
         systemd=version_in(view),
     )
@@ -66,11 +64,6 @@ def condense_libc(image: bytes) -> bytes:
     """As much of a C library's bytes as ``glibc_version`` looks at."""
     banner = _BANNER.search(image)
     return banner[0] if banner else b""
-
-
-def _package_version(package: str | None) -> Version | None:
-    found = re.match(r"(\d+)\.(\d+)", package or "")
-    return (int(found[1]), int(found[2])) if found else None
 
 
 def _libc(view: View) -> str | None:

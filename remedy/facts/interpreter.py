@@ -7,15 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from remedy.facts.names import listing, text_of
-from remedy.facts.types import Dist, Interpreter, Version
-from remedy.pattern import pattern
+from remedy.facts.types import Dist, Interpreter, Version, numbers
 from remedy.value import dataclass
 from remedy.view import View, is_directory, is_file
 
-_TORCH_LINE = pattern(r"^(__version__|cuda|hip)\b[^=\n]*=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.MULTILINE)
-_DIST = pattern(
-    r"(?P<name>[A-Za-z0-9][\w.]*(?:-[A-Za-z][\w.]*)*)-(?P<version>\d[^-]*)(?:-py\d[\d.]*)?\.(?:dist|egg)-info$"
-)
+_TORCH_NAMES = ("__version__", "cuda", "hip")
 
 
 @dataclass(frozen=True)
@@ -53,8 +49,11 @@ def read_interpreter(view: View, path: str, env: Mapping[str, str], home: str) -
 
 def parse_torch_version(text: str) -> dict[str, str]:
     """``__version__``, ``cuda`` and ``hip`` of torch/version.py, without those that are None."""
-    values = ((line[1], line[2] or line[3]) for line in _TORCH_LINE.finditer(text))
-    return {name: value for name, value in values if value}
+    pairs = (line.partition("=") for line in text.splitlines())
+    # "cuda: Optional[str] = '13.0'"; a comment may follow.
+    values = {name.partition(":")[0].rstrip(): value.strip() for name, _, value in pairs}
+    quoted = {name: values[name] for name in _TORCH_NAMES if values.get(name, "")[:1] in ("'", '"')}
+    return {name: value[1:].partition(value[0])[0] for name, value in quoted.items() if value[1:2] != value[0]}
 
 
 def read_dists(view: View, folders: tuple[str, ...]) -> dict[str, Dist]:
@@ -62,12 +61,15 @@ def read_dists(view: View, folders: tuple[str, ...]) -> dict[str, Dist]:
     found: dict[str, Dist] = {}
     for folder in folders:
         for name in listing(view, folder):
-            if not name.endswith(("-info",)):
+            stem, _, ending = name.rpartition(".")
+            if ending not in ("dist-info", "egg-info"):
                 continue
-            dist = _DIST.match(name)
-            if dist:
-                key = normalised(dist["name"])
-                found.setdefault(key, Dist(key, dist["version"], f"{folder}/{name}"))
+            words = stem.split("-")
+            # A name's later words begin with letters; behind an egg's version stands the Python that it is for.
+            at = next((at for at, word in enumerate(words) if at and word[:1].isdecimal()), 0)
+            if at:
+                key = normalised("-".join(words[:at]))
+                found.setdefault(key, Dist(key, words[at], f"{folder}/{name}"))
     return found
 
 
@@ -99,8 +101,8 @@ def _layout(view: View, path: str) -> _Layout:
 
 
 def _version(text: str) -> Version | None:
-    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
-    return tuple(int(part) for part in found.groups() if part is not None) if found else None
+    found = numbers(text)[:3]
+    return found if len(found) > 1 else None
 
 
 def _version_of(view: View, path: str, prefix: str) -> Version | None:

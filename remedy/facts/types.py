@@ -11,6 +11,18 @@ from remedy.value import dataclass, field
 Version = tuple[int, ...]
 
 
+def numbers(text: str) -> Version:
+    """The leading dotted numbers of a text: ``2.36-9+deb12u10`` as (2, 36); empty where it begins with none."""
+    found: list[int] = []
+    for part in text.strip().split("."):
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if digits:
+            found.append(int(digits))
+        if digits != part:
+            break
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class Missing:
     """A fact that could not be had: its name (``gpus``, ``journal``, …) and why, in one sentence."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from remedy.facts.types import Version
+from remedy.facts.types import Version, numbers
 from remedy.hints import Final
 from remedy.jit import versions
 from remedy.value import dataclass
@@ -185,16 +185,6 @@ def highest_gcc(cuda: Version) -> int | None:
 def glibc_accepted(glibc: Version | None, cuda: Version) -> bool:
     """Whether .cu files compile with this release's headers on this glibc (unknown: yes)."""
     return glibc is None or glibc < GLIBC_THAT_CONFLICTS or cuda[:2] >= CUDA_THAT_ACCEPTS_IT
-
-
-def numbers(text: str) -> Version:
-    """The leading dotted numbers of a text: ``570.86.10`` as (570, 86, 10)."""
-    found: list[int] = []
-    for part in text.strip().split("."):
-        if not part.isdecimal():
-            break
-        found.append(int(part))
-    return tuple(found)
 
 
 def driver_major(driver: str | None, cuda: Version | None = None) -> int | None:

@@ -11,6 +11,7 @@ from remedy.pattern import pattern
 from remedy.value import dataclass
 
 _BLANKS = " \t\n\r"
+_INNER_BLANKS = " \t"
 _ENDS = "\n\r"
 #: What a backslash escapes within double quotes; before anything else it stays.
 _SHELL_ESCAPES = '"\\`$'
@@ -18,9 +19,6 @@ _KEY = pattern(r"[^=\n\r]*")
 _PLAIN = pattern(r"[^\\\n\r]*")
 _SINGLE = pattern(r"[^']*")
 _DOUBLE = pattern(r'[^"\\]*')
-_COMMENT = pattern(r"[^\\\n\r]*")
-_GAP = pattern(r"[ \t\n\r]*")
-_INNER_GAP = pattern(r"[ \t]*")
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class _Scanner:
     def assignments(self) -> Iterator[Assignment]:
         size = len(self.text)
         while True:
-            self._run(_GAP)
+            self._skip(_BLANKS)
             if self.position >= size:
                 return
             if self.text[self.position] in "#;":
@@ -76,7 +74,7 @@ class _Scanner:
         """From after the ``=`` to the end of the value: quoted parts and blanks between them, then a plain part."""
         parts: list[str] = []
         while self.position < len(self.text):
-            self._run(_INNER_GAP)
+            self._skip(_INNER_BLANKS)
             char = self.text[self.position : self.position + 1]
             if not char or char in _ENDS:
                 break
@@ -129,7 +127,7 @@ class _Scanner:
 
     def _skip_comment(self) -> None:
         while True:
-            self._run(_COMMENT)
+            self._run(_PLAIN)
             if self.text[self.position : self.position + 1] != "\\":
                 return
             following = self.text[self.position + 1 : self.position + 2]
@@ -137,6 +135,10 @@ class _Scanner:
             if self.position >= len(self.text):
                 self.position = len(self.text)
                 return
+
+    def _skip(self, characters: str) -> None:
+        while self.position < len(self.text) and self.text[self.position] in characters:
+            self.position += 1
 
     def _run(self, pattern: re.Pattern[str]) -> str:
         match = pattern.match(self.text, self.position)

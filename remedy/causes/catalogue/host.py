@@ -118,12 +118,12 @@ _AMD: Final = r"(?i)\b(?:AMD|MI\d{2,3}|Radeon|Instinct|gfx\d)"
 
 def _rocm(case: Case) -> Claim | None:
     gpu, facts = case.facts.gpu or "", case.facts
-    if re.search(_AMD, gpu):
-        return None
     known = (("GPU", gpu), ("nvcc", facts.nvcc), ("compute capability", facts.sm), ("NVIDIA driver", facts.driver))
     nvidia = [f"{name} {value if isinstance(value, str) else rules.dotted(value)}" for name, value in known if value]
     hits = case.hits(_HIPCC_MISSING) or (case.hits(_HIPCC) if nvidia else ())
-    return claim_from(hits, tuple(case.fact(text) for text in nvidia[:1])) if hits else None
+    if not hits or re.search(_AMD, gpu):
+        return None
+    return claim_from(hits, tuple(case.fact(text) for text in nvidia[:1]))
 
 
 CAUSES: Final = (

@@ -49,10 +49,14 @@ CAUSES: Final = (
                 "huggingface.co",
                 r"host='huggingface\.co'.*(?:Max retries exceeded|timed out|resolution)",
             ),
-            Signature(
-                "model",
-                r"(?i)model (?:path|file|directory|dir)? ?['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist"
+            *any_of(
+                "does not exist",
+                "doesn't exist",
+                "not found",
+                "is not a directory",
+                pattern=r"(?i)model (?:path|file|directory|dir)? ?['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist"
                 r"|doesn't exist|not found|is not a directory)",
+                needs="model",
             ),
             Signature("error loading model", r"error loading model: .*(?:No such|failed to open|not found)"),
             Signature("is not a valid model", r"is not a valid model"),

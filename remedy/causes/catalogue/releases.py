@@ -42,6 +42,7 @@ DEMANDED: Final = (
         + _OR_NEWER
         + r" (?:is |are )?(?:required|needed) (?:for|to (?:build|compile|target)) .*(?:compute capability|\bsm_?\d"
         r"|compute_\d|Blackwell|Hopper))",
+        needs="1",
     ),
     *any_of(
         "too old",

@@ -21,10 +21,14 @@ from remedy.hints import Final
 
 # --- cuda-home-invalid --------------------------------------------------------------------------------------------
 
-_NO_DIRECTORY: Final = Signature(
-    "CUDA",
-    r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}(?:does(?:n't| not) exist(?!, una)"
+_NO_DIRECTORY: Final = any_of(
+    "t exist",
+    "not a director",
+    "not a valid",
+    "is invalid",
+    pattern=r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}(?:does(?:n't| not) exist(?!, una)"
     r"|is not a (?:valid )?director|not a valid|is invalid)",
+    needs="CUDA_",
 )
 # nvcc starts its parts through a shell.
 _CICC: Final = any_of(
@@ -55,7 +59,7 @@ def _home_invalid(case: Case) -> Claim | None:
             facts.append(case.fact(fault, "CUDA_HOME"))
     if lines:
         return claim_from(tuple(lines), tuple(facts[:1]))
-    said = case.hits(_NO_DIRECTORY, _NO_LIBRARY_ROOT, *_CICC)
+    said = case.hits(*_NO_DIRECTORY, _NO_LIBRARY_ROOT, *_CICC)
     if said:
         return claim_from(said)
     failed = case.hits(*BUILD_FAILED)
@@ -239,7 +243,7 @@ CAUSES: Final = (
         advice="`remedy show {unit}` tells where the variable is set; `remedy fix {unit}` sets it right.",
         judge=_home_invalid,
         signatures=(
-            _NO_DIRECTORY,
+            *_NO_DIRECTORY,
             _NO_LIBRARY_ROOT,
             *_CICC,
             _NO_OBJECT,

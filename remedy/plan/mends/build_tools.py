@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from remedy.causes.entry import MendKind
-from remedy.facts.types import HostCompiler, Version
+from remedy.facts.types import HostCompiler, Version, numbers
 from remedy.jit import tables
 from remedy.jit.versions import dotted
 from remedy.plan.draft import Draft
@@ -60,7 +60,7 @@ def find_compiler(task: Task) -> Draft:
     if here:
         return _use(task.draft, task.env, here)
     offered = task.inputs.apt.available(["g++", *(f"g++-{number}" for number in _numbers(highest))])
-    default = tables.numbers(offered["g++"].version.rpartition(":")[2]) if "g++" in offered else None
+    default = numbers(offered["g++"].version.rpartition(":")[2]) if "g++" in offered else None
     if accepted(default, highest) and not (plain and which(task.now.view, "g++", task.env.get("PATH"))):
         return _with_compiler(install(task, "g++", "nvcc needs a host compiler"), "", default or ()).want(dead)
     number = next((each for each in _numbers(highest) if f"g++-{each}" in offered), None)
