@@ -124,7 +124,11 @@ _WAITING: Final = (
     Signature("tale file handle"),
     Signature("ESTALE"),
     Signature("Device or resource busy", r"Device or resource busy: ['\"]\S*" + _CACHED_SO),
-    Signature("aiting for lock", r"[Ww]aiting for (?:file )?lock (?:on )?\S*(?:cache|cached_ops|jit|extension)"),
+    *any_of(
+        "aiting for lock",
+        "aiting for file lock",
+        pattern=r"[Ww]aiting for (?:file )?lock (?:on )?\S*(?:cache|cached_ops|jit|extension)",
+    ),
     Signature("Timeout", r"(?:filelock|The file lock).*\.lock"),
     # py-spy and faulthandler stacks of a process that waits
     Signature("filelock", r"acquire \(\S*filelock/", library="flashinfer"),

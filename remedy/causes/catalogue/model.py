@@ -17,6 +17,8 @@ CAUSES: Final = (
         signatures=(
             Signature("is not a local folder", r"(?P<model>\S+) is not a local folder"),
             Signature("not a valid model identifier"),
+            Signature("ncorrect path_or_model_id", r"path_or_model_id: '(?P<model>[^']+)'"),
+            Signature("o model weights found in", r"weights found in:? [`'](?P<model>[^'`]+)"),
             Signature("epo id must be in the form", r"[Rr]epo id must be in the form .*: '(?P<model>[^']+)'|Repo id"),
             Signature("HFValidationError"),
             Signature("RepositoryNotFoundError"),

@@ -28,7 +28,10 @@ _LOAD: Final = (
         library="tvm-ffi",
     ),
     Signature(
-        "dlopen", r"Error in dlopen(?: for library)?:? (?P<lib>" + _CUDA_LIBRARY + r"\.so(?:\.\d+)*)", library="torch"
+        "dlopen",
+        r"(?:Error in|[Uu]nable to|[Ff]ailed to) dlopen(?: for library)?:? (?P<lib>"
+        + _CUDA_LIBRARY
+        + r"\w*\.so(?:\.\d+)*)",
     ),
     Signature("libNVVM cannot be found", r"(?P<lib>libNVVM) cannot be found", library="numba"),
     Signature("library nvvm not found", library="numba"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.catalogue.compiler import nvcc_isa
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     BUILD_FAILED,
     CACHED_ARCH,
@@ -44,6 +44,11 @@ _CONTEXT: Final = Signature("compilation_context", weak=True, library="flashinfe
 _SET_LIST: Final = Signature("set TVM_FFI_CUDA_ARCH_LIST", library="tvm-ffi")
 _GENCODE: Final = Signature("gencode", r"-gencode[= ]arch=compute_(?P<arch>\d+[af]?)", weak=True)
 _REQUIRES_TARGET: Final = Signature("requires .target", r"requires \.target (?P<target>sm_\w+)")
+# CUTLASS, in code that was compiled without the target's suffix: here by a command that shows it, else in a wheel.
+_CONDITIONAL: Final = Signature("rch conditional MMA instruction used without targeting", weak=True)
+_PLAIN_TARGET: Final = any_of(
+    "-arch=sm_", "-gencode", pattern=r"(?:-arch=sm_|arch=compute_)(?:9\d|1\d\d)(?![\daf])", weak=True
+)
 
 
 def _listed(case: Case, names: tuple[str, ...] = rules.ARCH_LISTS) -> tuple[Evidence, ...]:
@@ -61,6 +66,8 @@ def _arch_list(case: Case) -> Claim | None:
     listed = _listed(case)
     refused = tuple(hit for hit in reading.refused(case) if reading.target(hit, case) == "list")
     said = refused + case.hits(_UNKNOWN_ARCH, _NOT_BUILT_FOR, _UNKNOWN_NAME, _SET_LIST) + _without_suffix(case)
+    if case.has(*_PLAIN_TARGET):
+        said += case.hits(_CONDITIONAL)
     if said:
         return claim_from(said, listed)
     if case.has(_MALFORMED) and (listed or case.has(_CONTEXT)):
@@ -157,7 +164,10 @@ _TORCH_WARNING: Final = Signature(
 _KERNEL_CODES: Final = (
     Signature("cudaErrorNoKernelImageForDevice"),
     Signature("CUDA_ERROR_NO_BINARY_FOR_GPU"),
-    Signature("no kernel image", r"no kernel image (?:is available )?(?:found|for)"),
+    Signature("no kernel image", r"no kernel image (?:is |was )?(?:available )?(?:found|for|available)"),
+    # xFormers' and torch's memory-efficient attention
+    Signature("but was built for", r"is for sm\d+(?:-sm\d+)?, but was built for (?P<arch>sm\w+)"),
+    Signature("no kernel found to launch", r"cutlass[FB]: no kernel found to launch"),
     Signature(
         "nvalid device function", r"(?:CUDA|cuda|[Ee]rror).{0,80}invalid device function|cudaErrorInvalidDeviceFunction"
     ),
@@ -174,7 +184,7 @@ _TRITON_GPU: Final = Signature("too old to be supported by the triton GPU compil
 def _no_image(case: Case) -> Claim | None:
     sm = case.facts.sm
     facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm else ()
-    hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU, _TRITON_GPU)
+    hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU, _TRITON_GPU, _CONDITIONAL)
     if not case.has(SOURCE_ERRORS):
         hits += case.hits(_INVALID_IMAGE)
     warned = case.hits(_TORCH_WARNING)
@@ -214,6 +224,8 @@ CAUSES: Final = (
             _MALFORMED,
             _CONTEXT,
             _GENCODE,
+            _CONDITIONAL,
+            *_PLAIN_TARGET,
             *EMPTY_ARCHS,
             CUDA_FLOOR,
             NO_KERNEL_IMAGE,
@@ -286,6 +298,7 @@ CAUSES: Final = (
             _INVALID_IMAGE,
             SOURCE_ERRORS,
             _ATTENTION_GPU,
+            _CONDITIONAL,
             _TRITON_GPU,
             _TORCH_WARNING,
             *NVRTC,

@@ -171,7 +171,8 @@ _LIBRARY: Final = (
 _LINKER: Final = any_of(
     "-lcu", "-lnv", "-l:", pattern=r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)?(?: ?: .*| cannot find )" + _LIBRARY
 )
-_NOT_LINKED: Final = Signature("-lcud", r"cannot find " + _LIBRARY)
+# GNU ld, gold; LLVM's lld
+_NOT_LINKED: Final = Signature("-lcud", r"(?:cannot find|unable to find library) " + _LIBRARY)
 _MOLD: Final = Signature("library not found: cud", r"library not found: (?P<library>cuda\w*)")
 _DEVICE_RUNTIME: Final = Signature("cudadevrt is not found", library="cupy")
 _STUBS: Final = Signature("stubs", r"-L\S*stubs", weak=True)
