@@ -190,6 +190,13 @@ CACHED_ARCH: Final = Signature(
     r"flashinfer/(?:[\d.]+(?:post|rc|dev)?\d*/)?(?P<archs>\d{2,3}[af]?(?:_\d{2,3}[af]?)*)/cached_ops",
     weak=True,
 )
+# huggingface_hub, for models and for the kernels that are fetched like them
+HUB_UNREACHED: Final = (
+    Signature("LocalEntryNotFoundError"),
+    Signature("OfflineModeIsEnabled"),
+    Signature("offline mode is enabled", r"Cannot reach \S+: offline mode is enabled"),
+    Signature("happened while trying to locate the file"),
+)
 INSUFFICIENT_DRIVER: Final = Signature("driver version is insufficient", r"CUDA driver version is insufficient")
 # A .so that is not there, or is there and does not fit.
 SHARED_OBJECT: Final = Signature(

@@ -7,7 +7,7 @@ import re
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.shared import BUILD_FAILED, JIT_AT_WORK, NVCC_RUN, OUT_OF_MEMORY_KILL, TIMED_OUT
+from remedy.causes.shared import BUILD_FAILED, HUB_UNREACHED, JIT_AT_WORK, NVCC_RUN, OUT_OF_MEMORY_KILL, TIMED_OUT
 from remedy.causes.telling import says_only_that
 from remedy.causes.types import Certainty
 from remedy.hints import Final
@@ -220,6 +220,8 @@ _DOWNLOAD: Final = (
 )
 
 
+# Hugging Face's prebuilt kernels, by the organisation that holds them or by the package that fetches them.
+_HUB_KERNEL: Final = any_of("kernels-community/", "hf_kernels", "/kernels/utils.py", pattern="", weak=True)
 # A fetch that hangs or dies leaves its announcement as the last word.
 _FETCHING: Final = Signature("etching", r"Fetching (?:cubin )?\S.* from https?://", weak=True, library="flashinfer")
 _DOWNLOADING: Final = Signature("ownloading cubin", r"Downloading cubin:? https?://", weak=True)
@@ -227,6 +229,8 @@ _DOWNLOADING: Final = Signature("ownloading cubin", r"Downloading cubin:? https?
 
 def _download(case: Case) -> Claim | None:
     said = case.hits(*_DOWNLOAD)
+    if not said and case.has(*_HUB_KERNEL):
+        said = case.hits(*HUB_UNREACHED)
     if said:
         return claim_from(said)
     begun = case.hits(_FETCHING, _DOWNLOADING)
@@ -305,7 +309,7 @@ CAUSES: Final = (
         advice="Let the service reach the address in the log once, or install flashinfer-cubin of exactly FlashInfer's "
         "version; FLASHINFER_CUBIN_DIR names a folder filled by hand.",
         judge=_download,
-        signatures=(*_DOWNLOAD, _FETCHING, _DOWNLOADING),
+        signatures=(*_DOWNLOAD, *_HUB_KERNEL, *HUB_UNREACHED, _FETCHING, _DOWNLOADING),
         page=Page(
             meaning="FlashInfer fetches TensorRT-LLM's and cuDNN's prebuilt kernels and their headers from NVIDIA's "
             "server the first time. Without them the build lacks headers, too.",

@@ -33,7 +33,7 @@ _MISMATCH: Final = (
     *any_of(
         "no such file",
         "No such file",
-        pattern=r"/lib(?:cuda|nvidia-[\w-]+|nvcuvid|nvoptix|\w+_nvidia)\.so\.\d{3}\.[\d.]+\d\b(?!.*shared object).*"
+        pattern=r"/lib(?:cuda|nvidia-[\w-]+|nvcuvid|nvoptix|\w+_nvidia)\.so\.\d+\.[\d.]*\d\b(?!.*shared object).*"
         r"[Nn]o such file",
         needs=".so.",
     ),
@@ -58,6 +58,9 @@ _TOO_OLD: Final = (
     Signature(
         "please update your driver", r"unsatisfied condition: cuda ?>= ?(?P<needed>[\d.]+)|please update your driver"
     ),
+    # the entry point of NVIDIA's images, which breaks the sentence behind "but"
+    Signature("built for NVIDIA Driver Release"),
+    Signature("compatibility mode is UNAVAILABLE"),
     Signature("orward compatibility was attempted on non supported HW"),
     Signature("Error 804: "),
     Signature("CUDA initialization failure with error", r"failure with error:? 35\b", library="tensorrt"),
@@ -194,6 +197,7 @@ _GONE: Final = (
         "nvidia-container-cli", "nvml error", pattern=r"nvidia-container-cli: (?!requirement)\w+ error: |\bnvml error: "
     ),
     Signature("etermine the device handle for GPU"),
+    Signature("Driver is present, but CUDA failed to initialize"),
     Signature("Torch not compiled with CUDA enabled"),
     Signature("uncorrectable ECC error"),
     *any_of("ECC_UNCORRECTABLE", "ErrorECCUncorrectable", pattern="(?i)ecc_?uncorrectable"),

@@ -10,7 +10,7 @@ from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, NVCC_RUN
 from remedy.hints import Final
 
-_COMPILER: Final = r"(?:[\w.-]+-)?(?:gcc|g\+\+|c\+\+|cc|clang\+\+|clang)(?:-\d+)?"
+_COMPILER: Final = r"(?:[\w.-]+-)?(?:gcc|g\+\+|c\+\+|cc|clang\+\+|clang)(?:-\d[\d.]*)?"
 
 _NO_COMPILER: Final = (
     Signature("Failed to find C compiler", library="triton"),

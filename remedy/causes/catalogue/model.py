@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from remedy.causes.entry import Cause, Page, Signature, any_of
+from remedy.causes.shared import HUB_UNREACHED
 from remedy.hints import Final
 
 CAUSES: Final = (
@@ -44,9 +45,7 @@ CAUSES: Final = (
             Signature("pull model manifest", r"pull model manifest: file does not exist"),
             Signature("annot find any model weights with", r"weights with ['`](?P<model>[^'`]+)"),
             Signature("ouldn't connect to 'https://huggingface.co'"),
-            Signature("LocalEntryNotFoundError"),
-            Signature("OfflineModeIsEnabled"),
-            Signature("offline mode is enabled", r"Cannot reach \S+: offline mode is enabled"),
+            *HUB_UNREACHED,
             Signature(
                 "huggingface.co",
                 r"host='huggingface\.co'.*(?:Max retries exceeded|timed out|resolution)",

@@ -120,6 +120,8 @@ _VERSIONS: Final = (
         "compiled with different", r"(?:PyTorch|torch\w*) .{0,60}compiled with different CUDA (?:major )?versions"
     ),
     Signature("operator torchvision::nms does not exist"),
+    Signature("load custom C++ ops", library="torch"),
+    Signature("compiled against a different version of P"),
     Signature(
         "minimum required version",
         r"flashinfer_python .{0,60}minimum required version|is less than the minimum required version(?! by CUDA)",
@@ -143,6 +145,7 @@ _BUILT_AGAINST: Final = (
 )
 # An import that goes on without: the binary for this CUDA is not in the wheel.
 _NO_BINARY: Final = (
+    Signature("load C++/CUDA extensions", library="xformers"),
     Signature("Required library version not found", r"Required library version not found: (?P<lib>lib\w+\.so)"),
     Signature("bitsandbytes CUDA binary", r"[Nn]ot find the bitsandbytes CUDA binary"),
     Signature("CUDA binary not found", r"Configured (?:CUDA|ROCm/CUDA|\w+) binary not found"),

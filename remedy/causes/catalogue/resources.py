@@ -52,8 +52,13 @@ _OOM_REPORT: Final = any_of(
     r"|oom_reaper: reaped process \d+ \((?P<victim>[^)]*)\)",
 )
 _OOM_RAY: Final = Signature("OOM killer due to high memory usage", weak=True)
-_OOM_D: Final = Signature("memory pressure", r"[Kk]illed (?:\S+ )?due to memory pressure|systemd-oomd .*[Kk]illed")
-_OOM_D_USED: Final = Signature("due to memory used", r"[Kk]illed \S+ due to memory used")
+# systemd-oomd's own lines, of which a terminal cuts the long ones, and the manager's.
+_OOM_D: Final = (
+    Signature("memory pressure", r"[Kk]illed (?:\S+ )?due to memory pressure|systemd-oomd .*[Kk]illed"),
+    Signature("due to memory used", r"[Kk]illed \S+ due to memory used"),
+    Signature("illed /", r"(?:^|oomd\[\d+\]: )Killed /\S+\.slice\b"),
+    Signature("systemd-oomd killed"),
+)
 _OOM_K8S: Final = Signature("OOMKilled")
 _OOM_NODE: Final = Signature(
     "node running low on memory", r"killed due to the node running low on memory|running low on memory"
@@ -94,7 +99,7 @@ def _oom_killed(case: Case) -> Claim | None:
     servers = tuple(hit for hit in kills if not _of_compiler(hit))
     if kills and not servers:
         return None
-    hits = case.hits(_OOM_RESULT, _OOM_UNIT, _OOM_D, _OOM_D_USED, _OOM_K8S, _OOM_NODE) + servers
+    hits = case.hits(_OOM_RESULT, _OOM_UNIT, *_OOM_D, _OOM_K8S, _OOM_NODE) + servers
     if not kills:
         hits += case.hits(_OOM_CGROUP) + tuple(hit for hit in case.hits(*_OOM_REPORT) if not _of_compiler(hit))
     if hits:
@@ -246,8 +251,7 @@ CAUSES: Final = (
             _OOM_UNIT,
             *_OOM_REPORT,
             _OOM_RAY,
-            _OOM_D,
-            _OOM_D_USED,
+            *_OOM_D,
             _OOM_K8S,
             _OOM_NODE,
             _OOM_CGROUP,

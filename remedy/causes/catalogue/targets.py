@@ -177,14 +177,22 @@ _KERNEL_CODES: Final = (
 )
 # DeepGEMM and Triton load what a failed compile left, too.
 _INVALID_IMAGE: Final = Signature("device kernel image is invalid")
+# NVIDIA's images say so of a GPU that is older or newer than what is in them, and go on.
+_IMAGE_GPU: Final = (
+    Signature("upported in this version of the container"),
+    Signature("not supported by this container"),
+    Signature("No supported GPU(s) detected"),
+)
 _ATTENTION_GPU: Final = Signature("only supports Ampere GPUs or newer")
+# FlashAttention 1 and 2, a TORCH_CHECK of the capabilities it has kernels for
+_ATTENTION_CHECK: Final = Signature("Expected is_sm", r"Expected is_sm\w+.* to be true, but got false")
 _TRITON_GPU: Final = Signature("too old to be supported by the triton GPU compiler", library="inductor")
 
 
 def _no_image(case: Case) -> Claim | None:
     sm = case.facts.sm
     facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm else ()
-    hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU, _TRITON_GPU, _CONDITIONAL)
+    hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU, _ATTENTION_CHECK, _TRITON_GPU, _CONDITIONAL)
     if not case.has(SOURCE_ERRORS):
         hits += case.hits(_INVALID_IMAGE)
     warned = case.hits(_TORCH_WARNING)
@@ -192,6 +200,8 @@ def _no_image(case: Case) -> Claim | None:
         return claim_from(hits + warned, facts, certainty="confirmed" if warned else "likely")
     if warned:
         return claim_from(warned, facts, certainty="likely")
+    if case.has(*_IMAGE_GPU):
+        return claim_from(case.hits(*_IMAGE_GPU), facts, certainty="likely", weight=Weight.NOTED)
     if case.has(NVRTC_TARGET) and not reading.toolkits_nvrtc(case):
         # the NVRTC in torch's wheel
         return claim_from(case.hits(NVRTC_TARGET), facts, certainty="likely", weight=Weight.DECISIVE)
@@ -297,8 +307,10 @@ CAUSES: Final = (
             *_KERNEL_CODES,
             _INVALID_IMAGE,
             SOURCE_ERRORS,
+            *_IMAGE_GPU,
             _ATTENTION_GPU,
             _CONDITIONAL,
+            _ATTENTION_CHECK,
             _TRITON_GPU,
             _TORCH_WARNING,
             *NVRTC,

@@ -132,6 +132,11 @@ CAUSES: Final = (
         signatures=(
             Signature("bad unit file setting", r"(?P<unit>[\w@.-]+\.service) has a bad unit file setting"),
             Signature("bad-setting", r"Loaded: bad-setting"),
+            Signature("Loaded: error", r"Loaded: error \(Reason: (?P<why>[^)]*)"),
+            # systemctl up to systemd 218, and later
+            Signature("failed to load: ", r"Unit (?P<unit>\S+) failed to load: (?!No such file)(?P<why>[^.]*)"),
+            Signature("loaded properly", r"(?P<why>(?:is not|failed to be) loaded properly.*)"),
+            Signature("failed to load properly", r"Unit (?P<unit>\S+) (?P<why>failed to load properly)"),
             # service_verify() of 208 to 258; the name stands in front without "Service" up to 236, and a mail program
             # may have broken the line
             Signature(
