@@ -263,9 +263,12 @@ class Scanner:
             for quote in "'", '"':
                 words = self._anchors.within(said + quote)
                 self._try([known for word in words for known in self._by_anchor.get(word, ())], line, said + quote)
+        pieces = {said[at : at + CUT_LEAST] for at in range(len(said) - CUT_LEAST + 1)}
         for anchor, signatures in self._by_anchor.items():
-            start = said.rfind(anchor[:CUT_LEAST]) if len(anchor) > CUT_LEAST else -1
-            cut = said[start:] if start >= 0 else ""
+            if len(anchor) <= CUT_LEAST or anchor[:CUT_LEAST] not in pieces:
+                continue
+            start = said.rfind(anchor[:CUT_LEAST])
+            cut = said[start:]
             if 2 * len(anchor) <= 3 * len(cut) < 3 * len(anchor) and anchor.startswith(cut):
                 self._try(signatures, line, said[:start] + anchor)
 

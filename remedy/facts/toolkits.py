@@ -10,7 +10,7 @@ from remedy.facts.accounts import Account
 from remedy.facts.names import head_of, listing, range_of, text_of
 from remedy.facts.rights import allowed, barred
 from remedy.facts.run import Runner, Running
-from remedy.facts.types import Interpreter, Toolkit, Version
+from remedy.facts.types import Interpreter, Toolkit, Version, numbers
 from remedy.value import dataclass, replace
 from remedy.view import View, is_directory, is_executable, is_file
 
@@ -144,10 +144,11 @@ def parse_release(data: bytes) -> Version | None:
     """Major and minor of ``nvcc --version``, or of the same words inside nvcc itself."""
     # bytes.find is ten times as fast as a regular expression over the twenty megabytes of an nvcc.
     start = data.find(_TOOLS)
-    found = (
-        re.match(rb"(\d+)\.(\d+), V\d", data[start + len(_TOOLS) : start + len(_TOOLS) + 32]) if start >= 0 else None
-    )
-    return (int(found[1]), int(found[2])) if found else None
+    if start < 0:
+        return None
+    release, _, build = data[start + len(_TOOLS) : start + len(_TOOLS) + 32].decode("latin-1").partition(", V")
+    found = numbers(release)
+    return (found[0], found[1]) if len(found) == 2 and build[:1].isdecimal() else None
 
 
 def parse_cuda_version(header: bytes) -> Version | None:
@@ -268,7 +269,7 @@ def components(view: View, root: str) -> Iterator[str]:
     for name, headers in _HEADERS.items():
         if any(is_file(view, f"{folder}/{header}") for folder in includes for header in headers):
             yield name
-    libraries = _library_folders(root)
+    libraries = tuple(_library_folders(view, root))
     for name, library in _LIBRARIES.items():
         # In the linker's own folders Debian's driver packages put libcuda.so itself, not a stub.
         names = (library, "libcuda.so") if root == "/usr" and name == "stub" else (library,)
@@ -278,15 +279,14 @@ def components(view: View, root: str) -> Iterator[str]:
 
 def _include_folders(view: View, root: str) -> Iterator[str]:
     """Where nvcc itself looks: nvcc.profile names targets/<system>/include, which ``include`` links to."""
-    yield f"{root}/include"
-    yield from (f"{root}/{target}/include" for target in _TARGETS if is_directory(view, f"{root}/{target}/include"))
+    folders = (f"{root}/include", *(f"{root}/{target}/include" for target in _TARGETS))
+    return (folder for folder in folders if is_directory(view, folder))
 
 
-def _library_folders(root: str) -> tuple[str, ...]:
+def _library_folders(view: View, root: str) -> Iterator[str]:
     """Where ``-L<root>/lib64`` looks; Debian's libraries lie in the linker's own folders."""
-    if root == "/usr":
-        return "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"
-    return (f"{root}/lib64",)
+    debian = "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"
+    return (folder for folder in (debian if root == "/usr" else (f"{root}/lib64",)) if is_directory(view, folder))
 
 
 def _headers_version(view: View, root: str) -> Version | None:
