@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from remedy.hints import Final
 
 
-class Exit(IntEnum):
-    """Exit codes of every command; they are a contract with scripts."""
+class Exit:
+    """Exit codes of every command; they are a contract with scripts. Plain numbers: making an IntEnum takes every start
+    as long as importing three modules."""
 
-    DONE = 0
-    INTERNAL = 1
-    USAGE = 2
-    PROBLEM = 3
-    NOT_MENDABLE = 4
-    ROLLED_BACK = 5
-    ROLLBACK_INCOMPLETE = 6
-    REFUSED = 7
-    INTERRUPTED = 130
+    DONE: Final = 0
+    INTERNAL: Final = 1
+    USAGE: Final = 2
+    PROBLEM: Final = 3
+    NOT_MENDABLE: Final = 4
+    ROLLED_BACK: Final = 5
+    ROLLBACK_INCOMPLETE: Final = 6
+    REFUSED: Final = 7
+    INTERRUPTED: Final = 130
 
 
 class RemedyError(Exception):
     """One clear message, an optional hint on how to mend it, and the exit code of the command."""
 
-    def __init__(self, message: str, *, hint: str | None = None, exit_code: Exit = Exit.INTERNAL) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, exit_code: int = Exit.INTERNAL) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint

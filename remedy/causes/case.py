@@ -115,7 +115,7 @@ def near(first: Hit, second: Hit) -> bool:
     return apart <= (_NEAR * _RANKS if same else _NEAR)
 
 
-def weigh(hits: Iterable[Hit]) -> Weight:
+def weigh(hits: Iterable[Hit]) -> int:
     """DECISIVE where any of the lines was more than a warning."""
     return Weight.NOTED if all(hit.line.quiet for hit in hits) else Weight.DECISIVE
 
@@ -125,7 +125,7 @@ def claim_from(
     facts: tuple[Evidence, ...] = (),
     *,
     certainty: Certainty | None = None,
-    weight: Weight | None = None,
+    weight: int | None = None,
     summary: str = "",
     advice: str = "",
     toolchain: bool | None = None,

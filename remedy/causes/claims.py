@@ -34,7 +34,7 @@ def _by_facts(case: Case, cause: Cause) -> Claim | None:
     return Claim(Weight.NOTED, "possible", (case.fact(text),)) if text else None
 
 
-def _joined(claim: Claim | None, facts: tuple[Evidence, ...], weight: Weight) -> Claim:
+def _joined(claim: Claim | None, facts: tuple[Evidence, ...], weight: int) -> Claim:
     if claim is None:
         return Claim(weight, "likely", facts)
     return replace(claim, weight=max(claim.weight, weight), certainty="confirmed", evidence=claim.evidence + facts)
@@ -76,21 +76,21 @@ def _with_foresight(case: Case, cause: Cause, claim: Claim | None) -> Claim | No
     libraries = tuple(dict.fromkeys(item.library for item in fatal))
     # An ambiguous line of a failed build is now explained.
     explains = reading.empty_sets(case) + reading.failed_builds(case)
-    failed = bool(explains) and weigh(explains) is Weight.DECISIVE
+    failed = bool(explains) and weigh(explains) == Weight.DECISIVE
     if claim is not None:
-        warned = claim.weight is Weight.NOTED and any(one.kind == "log" for one in claim.evidence)
+        warned = claim.weight == Weight.NOTED and any(one.kind == "log" for one in claim.evidence)
         weight = _doubtful(case) if warned and not failed else Weight.DECISIVE
         joined = _joined(claim, evidence, claim.weight)
         # What jit/ says speaks of this machine, the claim's own words of any.
         every = tuple(dict.fromkeys((*libraries, *claim.libraries)))
         return replace(joined, weight=weight, summary=fatal[0].problem.text, libraries=every)
     weight = Weight.DECISIVE if failed else _doubtful(case)
-    certainty: Certainty = "possible" if weight is Weight.ASIDE else "likely"
+    certainty: Certainty = "possible" if weight == Weight.ASIDE else "likely"
     shown = tuple(hit.evidence() for hit in explains[:1])
     return Claim(weight, certainty, shown + evidence, summary=fatal[0].problem.text, libraries=libraries)
 
 
-def _doubtful(case: Case) -> Weight:
+def _doubtful(case: Case) -> int:
     """What was only warned of, or is foreseen alone, decides nothing: the start may have failed of something else."""
     return Weight.ASIDE if case.from_elsewhere() else Weight.NOTED
 

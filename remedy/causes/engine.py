@@ -130,10 +130,10 @@ def judge(case: Case) -> Diagnosis:
     if not found or _is_up(case, found):
         return _without_root(case, found)
     root, symptoms = found[0], found[1:]
-    if root[1].weight is Weight.ASIDE:
+    if root[1].weight == Weight.ASIDE:
         return Diagnosis((_otherwise(case), *(_finding(*other, root=False) for other in found)))
     findings = [_finding(*root, root=True)]
-    findings += [_finding(*other, root=False) for other in symptoms if other[1].weight is not Weight.HINT]
+    findings += [_finding(*other, root=False) for other in symptoms if other[1].weight != Weight.HINT]
     return Diagnosis(tuple(findings))
 
 
@@ -147,7 +147,7 @@ def _is_up(case: Case, found: list[Found]) -> bool:
     if case.state is None and any(cause.although_up and claim.weight > Weight.HINT for cause, claim in found):
         # A log is pasted because something in it is not well; a start that took long is.
         return False
-    failing = [claim for _, claim in found if claim.weight is Weight.DECISIVE and claim.last_line > 0]
+    failing = [claim for _, claim in found if claim.weight == Weight.DECISIVE and claim.last_line > 0]
     if case.ready is not None:
         return case.came_up and all(claim.last_line < case.ready.number for claim in failing)
     return case.state is not None and not failing and not _may_be_starting(case)
@@ -191,7 +191,7 @@ def _aside(case: Case, cause: Cause, claim: Claim) -> Claim:
     met = claim.certainty == "confirmed" and any(one.problem.fatal for one in case.foreseen(cause.id))
     if met and not case.from_elsewhere():
         return claim
-    warned = claim.weight is Weight.NOTED and claim.last_line == 0 and any(e.kind == "log" for e in claim.evidence)
+    warned = claim.weight == Weight.NOTED and claim.last_line == 0 and any(e.kind == "log" for e in claim.evidence)
     if not (cause.toolchain and warned and (case.errors or case.died)):
         return claim
     return replace(claim, weight=Weight.ASIDE, certainty="possible")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import IntEnum
 
 from remedy.causes.types import Certainty, Evidence, PartialFacts
-from remedy.hints import TYPE_CHECKING, Literal
+from remedy.hints import TYPE_CHECKING, Final, Literal
 from remedy.value import dataclass, field
 
 if TYPE_CHECKING:
@@ -35,17 +34,17 @@ MendKind = Literal[
 ]
 
 
-class Weight(IntEnum):
+class Weight:
     """How much a claim rests on; decides before causal rank does which claim is the root."""
 
     #: Worth a mention beside the root, and never the root: the program said it, went on, and failed of something else.
-    ASIDE = 0
+    ASIDE: Final = 0
     #: A line that other faults write too, with nothing against it.
-    HINT = 1
+    HINT: Final = 1
     #: A telling line that the program logged as a warning and went past, or facts without a failing line.
-    NOTED = 2
+    NOTED: Final = 2
     #: A line that only this cause writes, or an ambiguous one that facts decide.
-    DECISIVE = 3
+    DECISIVE: Final = 3
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class Claim:
     """A cause's case for itself. ``summary`` empty means the cause's own sentence; ``toolchain`` None likewise.
     ``last_line`` is the number of the last line it rests on that was more than a warning, 0 for none."""
 
-    weight: Weight
+    weight: int
     certainty: Certainty
     evidence: tuple[Evidence, ...] = ()
     summary: str = ""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import enum
 import json
 import types
 import typing
@@ -64,8 +63,6 @@ def _decode(hint: Any, data: Any) -> Any:
         hints_of = _hints(hint)
         known = {name: _decode(hints_of[name], item) for name, item in data.items() if name in hints_of}
         return hint(**known)
-    if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return hint(data)
     if hint is bytes:
         return base64.b64decode(data, validate=True)
     if isinstance(hint, type) and not isinstance(data, hint) and not (hint is float and isinstance(data, int)):

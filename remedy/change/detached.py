@@ -80,7 +80,7 @@ class Failure:
         kind = kinds.get(self.exit_code)
         if kind is not None:
             return kind(self.message, hint=self.hint)
-        return RemedyError(self.message, hint=self.hint, exit_code=Exit(self.exit_code))
+        return RemedyError(self.message, hint=self.hint, exit_code=self.exit_code)
 
 
 Message = Event | Outcome | Failure

@@ -199,7 +199,7 @@ class _Change:
         return Outcome("healthy", Exit.DONE, self._ledger.id, self._plan.cause, reason, verdict, left)
 
     def _back(
-        self, name: OutcomeName, code: Exit, reason: str, verdict: Verdict | None = None, cause: str | None = None
+        self, name: OutcomeName, code: int, reason: str, verdict: Verdict | None = None, cause: str | None = None
     ) -> Outcome:
         left = WayBack(self._ledger, self._report, self._hooks).go(reason)
         if left:

@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import Literal, Protocol
 
 from remedy.causes.types import Diagnosis
-from remedy.errors import Exit
 from remedy.gate.types import Progress, Verdict
 from remedy.plan.types import Plan
 from remedy.value import dataclass
@@ -23,7 +22,7 @@ class Outcome:
     """The one value that feeds exit code, text and JSON alike."""
 
     name: OutcomeName
-    exit: Exit
+    exit: int
     transaction: str | None = None
     cause: str | None = None
     reason: str = ""

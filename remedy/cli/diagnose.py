@@ -50,7 +50,7 @@ def diagnose(
     return exit_code(seen.diagnosis)
 
 
-def exit_code(diagnosis: Diagnosis) -> Exit:
+def exit_code(diagnosis: Diagnosis) -> int:
     """0 where nothing is wrong, 3 where fix can mend it, 4 where it can't."""
     if diagnosis.root.id == "healthy":
         return Exit.DONE

@@ -15,7 +15,7 @@ from remedy.errors import Exit, Refused, RemedyError, UsageError
 @pytest.mark.parametrize(
     ("code", "kind"), [(Exit.REFUSED, Refused), (Exit.USAGE, UsageError), (Exit.INTERNAL, RemedyError)]
 )
-def test_a_failure_is_raised_as_what_it_was(code: Exit, kind: type[RemedyError]) -> None:
+def test_a_failure_is_raised_as_what_it_was(code: int, kind: type[RemedyError]) -> None:
     error = Failure("no", "so", code).error()
     assert (type(error), error.message, error.hint, error.exit_code) == (kind, "no", "so", code)
 
