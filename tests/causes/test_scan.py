@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
+from remedy.causes import engine
 from remedy.causes.entry import Signature
-from remedy.causes.scan import KEPT_FIRST, KEPT_LAST, Scan, Scanner
+from remedy.causes.scan import KEPT_FIRST, KEPT_LAST, Scan, Scanner, _compiled
 
 NVCC = Signature("gpu architecture", r"gpu architecture '(?P<arch>\w+)'")
 STATUS = Signature("203/EXEC")
@@ -120,3 +121,24 @@ def test_requests_that_differ_in_their_ids_are_looked_at_once() -> None:
     scanner = Scanner(SIGNATURES)
     assert list(scanner.scan([*lines, "cmpl-deadbeef status=203/EXEC"]).found) == [STATUS]
     assert len(scanner._empty) < len(lines) / 5
+
+
+STORY = """\
+[2026-05-02 10:11:01] server_args=ServerArgs(model_path='/models/Kimi-K2.6', host='127.0.0.1', port=30000, tp_size=8)
+[2026-05-02 10:11:03 TP0] Failed to get device capability: SM 12.x requires CUDA >= 12.9.
+[2026-05-02 10:11:03 TP0] Load weight begin. avail mem=94.31 GB
+[2026-05-02 10:11:38 TP0] Load weight end. type=DeepseekV3ForCausalLM, dtype=torch.bfloat16, avail mem=12.40 GB
+[2026-05-02 10:11:39 TP0] Scheduler hit an exception: Traceback (most recent call last):
+  File "/opt/venv/lib/python3.11/site-packages/flashinfer/jit/core.py", line 108, in check_cuda_arch
+    raise RuntimeError("FlashInfer requires GPUs with sm75 or higher")
+RuntimeError: FlashInfer requires GPUs with sm75 or higher
+[2026-05-02 10:11:39 TP0] Received sigquit from a child process. It usually means the child failed.
+sglang-k26.service: Main process exited, code=exited, status=1/FAILURE
+"""
+
+
+def test_a_start_s_log_has_few_patterns_compiled() -> None:
+    """Compiling one takes as long as importing a module: a signature's literals are to tell most lines apart."""
+    _compiled.cache_clear()
+    engine.scanner().scan(STORY.splitlines())
+    assert 0 < _compiled.cache_info().currsize <= 6
