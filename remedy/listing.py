@@ -74,5 +74,6 @@ class Finder:
 
     def install(self) -> None:
         """Have it asked before all others, unless the package itself was not loaded from a source file."""
-        if self._loader.__name__ == "SourceFileLoader":
+        known = any(isinstance(finder, Finder) for finder in sys.meta_path)
+        if self._loader.__name__ == "SourceFileLoader" and not known:
             sys.meta_path.insert(0, self)

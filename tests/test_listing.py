@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import importlib.util
 import pkgutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import pytest
 import remedy.jit
 import remedy.jit.triton
 import remedy.jit.types
-from remedy.listing import module, module_names, modules
+from remedy.listing import Finder, module, module_names, modules
 
 
 def test_it_lists_what_pkgutil_lists() -> None:
@@ -38,3 +41,43 @@ def test_a_package_in_an_archive(tmp_path: Path) -> None:
         file.writestr("package/__init__.py", "")
         file.writestr("package/one.py", "")
     assert module_names([f"{archive}/package"]) == ("one",)
+
+
+def test_the_finder_finds_what_the_import_system_finds() -> None:
+    finder = Finder("remedy", remedy.__spec__)
+    names = [one.name for one in pkgutil.walk_packages(remedy.__path__, "remedy.") if one.name != "remedy.__main__"]
+    assert len(names) > 200
+    for name in names:
+        known = importlib.util.find_spec(name)
+        assert known is not None
+        found = finder.find_spec(name, module(name.rpartition(".")[0]).__path__)
+        if known.submodule_search_locations is not None:
+            assert found is None
+            continue
+        assert (found.name, found.origin, found.cached) == (name, known.origin, known.cached)
+        assert type(found.loader) is type(known.loader) and vars(found.loader) == vars(known.loader)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("remedy", None),
+        ("remedy.jit", None),
+        ("json.decoder", ["/usr"]),
+        ("remedyx.jit", ["/usr"]),
+        ("remedy.no", ["/"]),
+    ],
+)
+def test_the_finder_leaves_the_rest_to_others(name: str, path: list[str] | None) -> None:
+    assert Finder("remedy", remedy.__spec__).find_spec(name, path) is None
+
+
+def test_the_finder_is_asked_first_and_once() -> None:
+    code = (
+        "import sys, remedy; from remedy.listing import Finder, module\n"
+        "for _ in range(2): Finder('remedy', remedy.__spec__).install()\n"
+        "assert [type(one).__name__ for one in sys.meta_path].count('Finder') == 1\n"
+        "assert isinstance(sys.meta_path[0], Finder)\n"
+        "assert module('remedy.jit.types').__file__ == sys.argv[1]"
+    )
+    subprocess.run([sys.executable, "-c", code, str(remedy.jit.types.__file__)], check=True)
