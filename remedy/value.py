@@ -70,7 +70,7 @@ else:
         """As ``dataclasses.dataclass``."""
         if cls is None:
             return lambda cls: dataclass(cls, frozen=frozen, **more)
-        kinds = str(cls.__annotations__)
+        kinds = " ".join(map(str, cls.__annotations__.values()))
         special = more or "ClassVar" in kinds or "InitVar" in kinds
         return _standard(cls, frozen, more) if special else _made(cls, frozen)
 
