@@ -58,18 +58,24 @@ class Finder:
         # By the classes of the package's own, for importing importlib.machinery costs more than a module.
         self._spec: type[ModuleSpec] = type(spec)
         self._loader: Any = type(spec.loader)
+        folder, _, self._ending = (spec.cached or "").rpartition("__pycache__/__init__")
+        self._beside = f"{folder}__init__.py" == spec.origin
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:  # noqa: ARG002
         """As ``importlib.abc.MetaPathFinder.find_spec``."""
         if not path or not name.startswith(self._prefix):
             return None
-        file = f"{path[0]}/{name.rpartition('.')[2]}.py"
+        stem = name.rpartition(".")[2]
+        file = f"{path[0]}/{stem}.py"
         try:
             os.stat(file)
         except OSError:
             return None
         spec = self._spec(name, self._loader(name, file), origin=file)
         spec.has_location = True
+        if self._beside:
+            # Where byte code lies beside the sources, its name need not be worked out (PYTHONPYCACHEPREFIX=).
+            spec.cached = f"{path[0]}/__pycache__/{stem}{self._ending}"
         return spec
 
     def install(self) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import pkgutil
 import subprocess
 import sys
@@ -72,12 +73,17 @@ def test_the_finder_leaves_the_rest_to_others(name: str, path: list[str] | None)
     assert Finder("remedy", remedy.__spec__).find_spec(name, path) is None
 
 
-def test_the_finder_is_asked_first_and_once() -> None:
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_the_finder_is_asked_first_and_once(elsewhere: bool, tmp_path: Path) -> None:
     code = (
-        "import sys, remedy; from remedy.listing import Finder, module\n"
+        "import importlib.util, sys, remedy; from remedy.listing import Finder, module\n"
         "for _ in range(2): Finder('remedy', remedy.__spec__).install()\n"
         "assert [type(one).__name__ for one in sys.meta_path].count('Finder') == 1\n"
         "assert isinstance(sys.meta_path[0], Finder)\n"
-        "assert module('remedy.jit.types').__file__ == sys.argv[1]"
+        "found = module('remedy.jit.types')\n"
+        "assert found.__file__ == sys.argv[1]\n"
+        "assert found.__cached__ == importlib.util.cache_from_source(sys.argv[1])"
     )
-    subprocess.run([sys.executable, "-c", code, str(remedy.jit.types.__file__)], check=True)
+    environment = {**os.environ, **({"PYTHONPYCACHEPREFIX": str(tmp_path)} if elsewhere else {})}
+    argv = [sys.executable, "-c", code, str(remedy.jit.types.__file__)]
+    subprocess.run(argv, check=True, env=environment)
