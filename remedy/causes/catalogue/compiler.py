@@ -55,6 +55,9 @@ _NOT_FOUND: Final = (
         r"(?:installed|found|available)" + _GOES_ON,
     ),
     Signature("make", r"^(?:g?make|cmake)(?:\[\d+\])?: (?P<program>nvcc): "),
+    Signature(
+        "*** CUDA", r":\d+: \*\*\* CUDA\w*(?: (?:environment )?variable)?(?: is| was)? not (?:defined|set|found)"
+    ),
     Signature("No CMAKE_CUDA_COMPILER could be found"),
     Signature("The CMAKE_CUDA_COMPILER:"),
     Signature("CMAKE_CUDA_COMPILER not set, after EnableLanguage"),

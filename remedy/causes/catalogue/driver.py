@@ -188,6 +188,10 @@ _GONE: Final = (
     Signature("driver library init failure"),
     Signature("o usable GPU found"),
     Signature("nvalid device ordinal"),
+    # a GPU that is asked for by its number: ultralytics and YOLOv5, dorado, llama.cpp
+    Signature("nvalid CUDA ", r"nvalid CUDA (?:'(?:device=|--device )|device (?:index|id|ordinal))"),
+    Signature("nvalid `--device", r"nvalid `--device \S+` request, valid devices are"),
+    Signature("invalid value for main_gpu", r"main_gpu: \d+ \(available devices: "),
     Signature("could not select device driver", r"capabilities: \[\[gpu|driver \\?\"(?:nvidia|cdi)"),
     Signature("unknown or invalid runtime name: nvidia"),
     Signature("nknown runtime specified nvidia"),

@@ -44,6 +44,14 @@ _LOAD: Final = (
     Signature("is not loaded in the current process", r"(?P<lib>lib\w+) is not loaded in the current process"),
     Signature("not found", r"(?P<lib>" + _CUDA_LIBRARY + r"\.so[.\d]*)(?: was| is|:)? not found"),
     Signature("=> not found", r"(?P<lib>lib\S+\.so[.\d]*) => not found"),
+    *any_of(
+        "Paddle depends on",
+        "shared library. Cannot invoke",
+        "an not find library",
+        pattern=r"library \((?P<lib>lib(?!cuda\.so)\S+\.so[.\d]*)\) that Paddle|Cannot load cu\w+ shared library"
+        r"|[Cc]an not find library: lib(?!cuda\.so)",
+        library="paddle",
+    ),
     Signature("OSError", r"OSError: (?:\S*/)?(?P<lib>" + _CUDA_LIBRARY + r"\S*): (?!undefined)"),
     Signature(
         "ailed to load", r"[Ff]ailed to load (?:library |shared library )?['\"]?(?P<lib>" + _CUDA_LIBRARY + r"[\w.]*)"

@@ -21,7 +21,13 @@ _MOUNT: Final = Signature("set up mount namespac")
 # ld.so, for a library on a mount with noexec, or under MemoryDenyWriteExecute=
 _UNMAPPED: Final = Signature("failed to map segment from shared object")
 _SYSCALL: Final = Signature("31/SYS", r"status=31/SYS")
-_DENIED_BY_LSM: Final = any_of("avc:", "apparmor=", pattern=r"avc:  denied|apparmor=\"DENIED\"")
+# the kernel's own records, and setroubleshoot's sentence for one
+_DENIED_BY_LSM: Final = any_of(
+    "avc:",
+    "apparmor=",
+    "SELinux",
+    pattern=r"avc:  denied|apparmor=\"DENIED\"|SELinux (?:is preventing|prevent(?:s|ed)) \S",
+)
 _NVML_RIGHTS: Final = Signature("Insufficient Permissions", r"Insufficient Permissions")
 _HUB_CACHE: Final = Signature("write in your cache folder", r"cache folder \((?P<path>[^)]+)\)")
 _ADDRESS_FAMILY: Final = Signature("Address family not supported by protocol")
