@@ -73,6 +73,11 @@ class Case:
         """Whether the log ends with a service that is up."""
         return self.ready is not None and (self.died is None or self.died.number < self.ready.number)
 
+    @property
+    def ends_in_error(self) -> bool:
+        """Whether the program's last word was logged as an error, whatever it says."""
+        return self.last is not None and self.last.level == "error"
+
     def hits(self, *signatures: Signature) -> tuple[Hit, ...]:
         """All hits of these signatures, in log order."""
         hits = [hit for signature in signatures for hit in self.found.get(signature, ())]

@@ -176,23 +176,29 @@ def _without_root(case: Case, found: list[Found]) -> Diagnosis:
 
 def _claims(case: Case) -> list[Found]:
     """Every claim, the one that explains most first: by weight, certainty, then causal rank."""
-    found: list[Found] = []
+    made: list[Found] = []
     for cause in catalogue.causes():
         claim = claims.combined(case, cause, cause.judge(case) if cause.judge else by_signatures(case, cause))
         if claim is not None:
-            found.append((cause, _filled(case, cause, _aside(case, cause, claim))))
+            made.append((cause, claim))
+    # What else the log tells of, if only in passing: it stands at that, not at what it was warned of.
+    failed = any(not c.toolchain and said.weight > Weight.HINT and said.of_log for c, said in made)
+    found = [(cause, _filled(case, cause, _aside(case, cause, claim, failed=failed))) for cause, claim in made]
     return sorted(found, key=lambda item: (-item[1].weight, _CERTAINTIES.index(item[1].certainty), item[0].rank))
 
 
-def _aside(case: Case, cause: Cause, claim: Claim) -> Claim:
+def _aside(case: Case, cause: Cause, claim: Claim, *, failed: bool) -> Claim:
     """A toolchain claim that rests on warnings alone, in a log that fails of something else, is no verdict: servers
     log whole failed builds as warnings and go on without them. Where the libraries would meet it here, it is one as
     long as no traceback leads elsewhere."""
     met = claim.certainty == "confirmed" and any(one.problem.fatal for one in case.foreseen(cause.id))
     if met and not case.from_elsewhere():
         return claim
-    warned = claim.weight == Weight.NOTED and claim.last_line == 0 and any(e.kind == "log" for e in claim.evidence)
-    if not (cause.toolchain and warned and (case.errors or case.died)):
+    if not (cause.toolchain and claim.of_log and claim.weight == Weight.NOTED and claim.last_line == 0):
+        return claim
+    warned = {one.text for one in claim.evidence}
+    failed = failed or case.died is not None or case.ends_in_error
+    if not failed and all(line.text.strip() in warned for line in case.errors):
         return claim
     return replace(claim, weight=Weight.ASIDE, certainty="possible")
 

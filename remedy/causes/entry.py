@@ -93,6 +93,11 @@ class Claim:
     toolchain: bool | None = None
     last_line: int = 0
 
+    @property
+    def of_log(self) -> bool:
+        """Whether a line of the log is part of what it rests on."""
+        return any(one.kind == "log" for one in self.evidence)
+
 
 @dataclass(frozen=True)
 class Page:

@@ -136,6 +136,11 @@ _PREFIXES: Final = (
         "",
         pattern(r"\[?(?P<level>DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\]?(?::| -| \||  )\s{0,12}(?=\S)"),
     ),
+    # with a blank alone only the levels that no sentence begins with; in brackets any
+    ("DIW", " ", pattern(r"(?P<level>DEBUG|INFO|WARN|WARNING) (?=\S)")),
+    ("[", "] ", pattern(r"\[(?P<level>DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\] (?=\S)")),
+    # llama.cpp and compilers begin a warning so
+    ("wW", "arning: ", pattern(r"(?P<level>[Ww]arning): (?=\S)")),
     # "module.name - INFO - ", what Python's basicConfig and CI add after the time
     ("", " - ", pattern(r"[\w.-]{1,60} - (?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) - ")),
     # lists, quotes and numbered lines that people paste into, and srun's ranks
@@ -143,6 +148,8 @@ _PREFIXES: Final = (
     (_DIGITS, "", pattern(r"\d{1,6}(?:\t|: )")),
 )
 _GO_LEVEL: Final = r"\blevel=(\w+)"
+# warnings.warn() prints the place, the category and the message; a category is part of what some programs say.
+_PYTHON_WARNING: Final = r"(?:\S{1,300}:\d+: )?(?:User|Future|Deprecation)Warning: "
 
 
 @dataclass(frozen=True)
@@ -213,4 +220,6 @@ def normalise(raw: str, number: int) -> Line:
     if "level=" in text:
         go = re.search(_GO_LEVEL, text)
         level = _LEVELS.get(go[1].lower(), level) if go else level
+    if not level and "Warning: " in text and re.match(_PYTHON_WARNING, text.lstrip()):
+        level = "warning"
     return Line(text, number, time, writer, level)

@@ -141,4 +141,10 @@ def _message(record: str) -> str:
     if isinstance(value, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in value):
         # journalctl writes what is no UTF-8 as a list of bytes (systemd's JSON export format)
         value = bytes(value).decode("utf-8", "replace")
-    return value if isinstance(value, str) else ""
+    return _levelled(found.get("level"), value) if isinstance(value, str) else ""
+
+
+def _levelled(level: object, value: str) -> str:
+    """The message behind its level, as other logs have it, where the record says that it is no error."""
+    word = level.upper() if isinstance(level, str) else ""
+    return f"{word}: {value}" if value and word in ("DEBUG", "INFO", "WARN", "WARNING") else value

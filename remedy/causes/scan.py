@@ -63,6 +63,8 @@ _NO_ERROR: Final = (
     "DeprecationWarning",
     "UserWarning",
     "Scheduled restart job",
+    # FlashInfer's caller swallows it; Python prints the warnings of a program that set up no logging without a level
+    "Failed to get device capability: SM ",
 )
 # What a traceback shows, and systemd's explanations of its own messages.
 _QUOTES_ERRORS: Final = ("raise ", "except ", "assert ", 'File "', "░")
@@ -103,6 +105,10 @@ DIED: Final = (
     "fatal signal",
     "sigquit from a child",
     "usually means one child failed",
+    "died, exit code",
+    "is dead.",
+    "xit code: -",
+    "Killed",
 )
 
 

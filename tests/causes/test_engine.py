@@ -192,6 +192,45 @@ def test_a_warning_is_no_verdict_on_a_service_that_died_of_something_else() -> N
     assert [(finding.id, finding.root) for finding in found.findings] == [("unknown", True), ("nvcc-too-old", False)]
 
 
+#: Each is said by a program that goes on.
+SURVIVED = {
+    "a level and a blank": "WARNING CUDA_HOME environment variable is not set",
+    "brackets": "[WARN] CUDA_HOME environment variable is not set",
+    "a place": "[2026-05-02 10:00:00,123] [WARNING] [accelerator.py:162:get] CUDA_HOME environment variable is not set",
+    "warnings.warn": "/v/torch/utils/cpp_extension.py:28: UserWarning: CUDA_HOME environment variable is not set",
+    "JSON": '{"level": "warning", "message": "CUDA_HOME environment variable is not set"}',
+    "another way": "nvcc not found in PATH, using the bundled compiler",
+    "no level at all": "Failed to get device capability: SM 12.x requires CUDA >= 12.9.",
+}
+#: What the start really ended with.
+ENDS = {
+    "an exception": "Traceback (most recent call last):\n  File \"/v/vllm/x.py\", line 3, in f\nKeyError: 'rope'",
+    "exceptions in a group": "  + Exception Group Traceback (most recent call last):\n  | ExceptionGroup: unhandled"
+    ' errors (1 sub-exception)\n  +-+------ 1 ------\n    |   File "/v/vllm/x.py", line 3, in f\n    |    cfg["rope"]\n'
+    "    |     ~~~^^^^^^^^\n    | KeyError: 'rope'\n    +-------",
+    "a level": "ERROR 06-10 17:36:00 [core.py:700] exllamav2_kernels not installed.",
+    "a signal": "Loading weights: 40%\nKilled",
+    "another process": "Worker VllmWorkerProcess pid 7 died, exit code: -15",
+    "Go": "panic: runtime error: index out of range [3] with length 3",
+}
+
+
+@pytest.mark.parametrize("warning", SURVIVED)
+@pytest.mark.parametrize("end", ENDS)
+def test_what_was_warned_of_comes_behind_what_ended_the_start(warning: str, end: str) -> None:
+    facts = {"sm": "12.0", "nvcc": "12.4", "torch_cuda": "13.0"}
+    for known in ({}, facts):
+        root, *others = explain(f"{SURVIVED[warning]}\n{ENDS[end]}", **known).findings
+        assert not root.toolchain, root
+        assert not any(other.root for other in others)
+
+
+def test_a_warning_comes_behind_what_the_log_stands_at() -> None:
+    last = "INFO 05-02 10:11:03 [pynccl.py:70] vLLM is using nccl==2.27.3"
+    found = explain(f"WARNING CUDA_HOME environment variable is not set\n{last}")
+    assert [finding.id for finding in found.findings] == ["nccl-failure", "nvcc-not-found"]
+
+
 def test_a_warning_is_the_verdict_where_nothing_else_is_said() -> None:
     line = "(Worker pid=7) WARNING 06-10 17:34:34 [a.py:74] nvcc fatal   : Unsupported gpu architecture 'compute_120f'"
     assert explain(line).root.id == "nvcc-too-old"

@@ -38,6 +38,10 @@ PREFIXED = [
     ("systemd[1]: ", "", "systemd[1]", ""),
     ("- ", "", "", ""),
     ("ERROR:    ", "", "", "error"),
+    ("WARNING ", "", "", "warning"),
+    ("[WARN] ", "", "", "warning"),
+    ("[2026-05-02 10:11:03,123] [ERROR] ", "2026-05-02 10:11:03,123", "", "error"),
+    ("Warning: ", "", "", "warning"),
     (
         "\x1b[0;36m(EngineCore pid=7)\x1b[0;0m \x1b[31mERROR\x1b[0m 09-02 11:02:08 [core.py:1] ",
         "09-02 11:02:08",
@@ -71,6 +75,20 @@ def test_go_programs_state_their_level_inside() -> None:
     line = normalise('time=2025-02-24T11:16:31.470-08:00 level=ERROR source=sched.go:455 msg="x"', 1)
     assert line.level == "error" and not line.quiet
     assert normalise("time=x level=DEBUG msg=y", 1).quiet
+
+
+@pytest.mark.parametrize(
+    ("text", "quiet"),
+    [
+        ("/v/torch/utils/cpp_extension.py:28: UserWarning: CUDA_HOME is not set", True),
+        ("UserWarning: CUDA_HOME is not set", True),
+        ("ValueError: UserWarning: CUDA_HOME is not set", False),
+        ("ERROR 03-05 09:56:09 [core.py:1100] x.py:28: UserWarning: CUDA_HOME is not set", False),
+    ],
+)
+def test_pythons_own_warnings_keep_their_words(text: str, quiet: bool) -> None:
+    line = normalise(text, 1)
+    assert (line.quiet, "UserWarning" in line.text) == (quiet, True)
 
 
 def test_the_last_frame_of_a_progress_bar_stays() -> None:

@@ -41,7 +41,9 @@ _NOT_FOUND: Final = (
     Signature("utomatically detect CUDA installation", library="tilelang"),
     Signature("but no `nvcc` found", library="tilelang"),
     Signature(
-        "nvcc not found", r"nvcc not found (?:at|and PyTorch|in|on)|RuntimeError: nvcc not found", library="torch"
+        "nvcc not found",
+        r"nvcc not found (?:at|and PyTorch|in|on)" + _GOES_ON + "|RuntimeError: nvcc not found",
+        library="torch",
     ),
     Signature("nvcc was not found", r"(?:unavailable since|was requested, but) nvcc was not found"),
     # the set-up scripts of flash-attn and its kin go on without nvcc, to a name that only nvcc would have set
@@ -235,11 +237,12 @@ def _floor(case: Case) -> Claim | None:
     if not hits:
         return None
     # The line is always a warning, swallowed by its caller; what makes it the cause is that something failed of it.
-    fails = case.has(*EMPTY_ARCHS, *BUILD_FAILED) or any("rror" in hit.line.text for hit in hits)
+    failed = case.hits(*EMPTY_ARCHS) + reading.failed_builds(case)
+    fails = any(not hit.line.quiet for hit in failed) or any("rror" in hit.line.text for hit in hits)
     weight = Weight.DECISIVE if fails else Weight.NOTED
     facts = _aged(case) or _below(case, hits[0].groups["needed"])
     claim = claim_from(hits + case.hits(*EMPTY_ARCHS), facts, weight=weight)
-    return replace(claim, last_line=hits[-1].line.number) if claim else None
+    return replace(claim, last_line=hits[-1].line.number if fails else 0) if claim else None
 
 
 def _empty_set(case: Case) -> Claim | None:
