@@ -64,6 +64,8 @@ _UNSUPPORTED: Final = (
     ),
     Signature("Host compiler targets unsupported OS"),
     Signature("nsupported clang version"),
+    # the rest of nvcc's list (crt/host_config.h)
+    Signature("nsupported ", r"nsupported (?:NVHPC compiler|pgc\+\+ config|ICC config|XLC|Microsoft Visual Studio)"),
     Signature("upported gcc/g++ host compiler found"),
     Signature("is greater than the maximum required version by CUDA", r"\((?P<gcc>[\d.]+)\) is greater than"),
     Signature("is less than the minimum required version by CUDA", r"\((?P<gcc>[\d.]+)\) is less than"),

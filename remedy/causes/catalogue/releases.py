@@ -26,24 +26,18 @@ _OR_NEWER: Final = r"(?:\+| ?(?:or|and) (?:higher|newer|later|above|greater|up)\
 # A set-up script's least release, where the sentence names the compiler itself or the GPU's target that it is for. What
 # speaks of torch or of the driver demands another CUDA, and who says that nothing was found means no age.
 _NOT_OTHERS: Final = r"^(?!.*(?i:driver|torch|not found|no nvcc|install|find))"
+_DEMAND: Final = (
+    _NOT_OTHERS + r".*\b(?:(?:(?i:nvcc)|CUDA (?i:toolkit|compiler))(?i: version)?(?: (?:must|should) be)?"
+    r" ?(?:>=? ?)?1\d\.\d+"
+    + _OR_NEWER
+    + r"|CUDA(?: [Vv]ersion)? ?(?:>=? ?)?1\d\.\d+"
+    + _OR_NEWER
+    + r" (?:is |are )?(?:required|needed) (?:for|to (?:build|compile|target)) .*(?:compute capability|\bsm_?\d"
+    r"|compute_\d|Blackwell|Hopper))"
+)
 DEMANDED: Final = (
-    *any_of(
-        "or higher",
-        "or newer",
-        "or later",
-        "or above",
-        "or greater",
-        "and above",
-        "+ ",
-        pattern=_NOT_OTHERS + r".*\b(?:(?:(?i:nvcc)|CUDA (?i:toolkit|compiler))(?i: version)?(?: (?:must|should) be)?"
-        r" ?(?:>=? ?)?1\d\.\d+"
-        + _OR_NEWER
-        + r"|CUDA(?: [Vv]ersion)? ?(?:>=? ?)?1\d\.\d+"
-        + _OR_NEWER
-        + r" (?:is |are )?(?:required|needed) (?:for|to (?:build|compile|target)) .*(?:compute capability|\bsm_?\d"
-        r"|compute_\d|Blackwell|Hopper))",
-        needs="1",
-    ),
+    *any_of("or higher", "or newer", "or later", "or above", "or greater", "and above", pattern=_DEMAND),
+    Signature("+ ", _DEMAND, needs="required"),
     *any_of(
         "too old",
         "at least",
