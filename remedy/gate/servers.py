@@ -2,8 +2,10 @@
 
 Sources, read in 2026: SGLang 0.4.6 to 0.5.23 (srt/server_args.py, entrypoints/http_server.py and engine.py,
 managers/*.py), vLLM 0.6.3 to 0.33 (entrypoints/, v1/engine/, v1/executor/multiproc_executor.py), LMDeploy 0.6.3 to 0.18
-(cli/serve.py, serve/openai/), TGI 3 (launcher/src/main.rs, router/src/server.rs), llama.cpp's tools/server/server.cpp,
-TensorRT-LLM's commands/serve.py and executor/worker.py, uvicorn's server.py for the lines that most of them print.
+(cli/serve.py, serve/openai/), llama.cpp as llama-cpp-python 0.2.90 to 0.3.36 bring it (tools/server/, common/arg.cpp),
+TGI 0.9.4, 1.0.3, 1.4.5, 2.0.4, 2.4.1, 3.0.2 and 3.3.7 (launcher/src/main.rs; router/src/main.rs until 2.0, then
+router/src/server.rs), TensorRT-LLM 1.0 to 1.3 (commands/serve.py, executor/worker.py; PyPI has only a pointer to its
+wheels), uvicorn's server.py for the lines that most of them print.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ class Server:
     variables of the environment, which options override. ``generate`` is the path of the smallest request for one
     token, ``body`` its JSON; ``names_model`` where that must say which of ``/v1/models`` it means. ``prefixes`` say
     what all paths begin with. ``config`` names a file that can say all of it instead, ``silent`` are words of a command
-    line with which it answers no HTTP here: gRPC instead, or another node's front end.
+    line with which it answers no HTTP here (gRPC instead, another node's front end), or only a nested file says where.
     """
 
     name: str
@@ -103,7 +105,13 @@ SERVERS: Final = (
         "tgi",
         ("text-generation-launcher", "text-generation-server", "text-generation-inference"),
         (r"\bConnected$", r'"message":"Connected"'),
-        (r"Shard \d+ (?:failed to start|crashed)", r"ShardCannotStart", r"Webserver Crashed"),
+        # "Connected" comes before the port is bound (router/src/server.rs in all of them).
+        (
+            r"Shard \d+ (?:failed to start|crashed)",
+            r"ShardCannotStart",
+            r"Failed to bind to \S+:",
+            r"Webserver Crashed",
+        ),
         port=3000,
         generate="/generate",
         body='{"inputs": "1", "parameters": {"max_new_tokens": 1}}',
@@ -115,7 +123,8 @@ SERVERS: Final = (
     Server(
         "llama.cpp",
         ("llama-server", "llama.cpp"),
-        (r"server is listening on",),
+        # "HTTP server is listening, hostname: …" comes before the model is loaded.
+        (rf"{_NO_CHILD}\blistening on ",),
         (
             rf"{_NO_CHILD}exiting due to (?:model loading|HTTP server) error",
             rf"{_NO_CHILD}couldn't bind HTTP server socket",
@@ -153,8 +162,7 @@ SERVERS: Final = (
         names_model=True,
         keys=(),
         certificates=(),
-        config=("--config_file", "-c"),
-        silent=("grpc",),
+        silent=("grpc", "--grpc", "disaggregated", "disaggregated_mpi_worker"),
     ),
     Server("ollama", ("ollama",), (r"Listening on",), port=11434, health="/", hosts=("OLLAMA_HOST",), keys=()),
 )
@@ -242,7 +250,8 @@ def address(argv: Sequence[str], variables: Mapping[str, str], server: Server | 
 
 
 def _place(argv: Sequence[str], variables: Mapping[str, str], server: Server | None) -> str | None:
-    host = said(argv, variables, server.hosts if server else ("--host",)) or ""
+    # llama.cpp takes several, with commas between them.
+    host = (said(argv, variables, server.hosts if server else ("--host",)) or "").partition(",")[0].strip()
     socket = said(argv, variables, server.sockets) if server else None
     # llama.cpp takes a socket's path for a host (common/arg.cpp, --host).
     if socket or host.endswith(".sock"):

@@ -19,14 +19,19 @@ from tests.jit.real import store
 
 pytestmark = pytest.mark.machine
 
+LLAMA = ("vendor/llama.cpp/*/server/server*.cpp", "vendor/llama.cpp/common/arg.cpp", "vendor/llama.cpp/common/common.h")
 VLLM = ("vllm/entrypoints/*.py", "vllm/v1/engine/*.py", "vllm/v1/executor/*.py", "vllm/v1/utils.py")
 RELEASES = {
     "sglang": ("0.4.6.post5", "0.5.17", "0.5.23"),
     "vllm": ("0.8.5", "0.11.0", "0.33.0"),
     "lmdeploy": ("0.18.0",),
+    "llama.cpp": ("0.2.90", "0.3.16", "0.3.36"),
 }
+#: The releases since llama.cpp says when it is ready; before, its address tells.
+SINCE = {"llama.cpp": ("0.3.16", "0.3.36")}
 #: The loggers' methods after which nothing is lost, and those of which a fatal line comes.
 CALM = ("debug", "info", "warning", "debug_once", "info_once", "warning_once", "print")
+CALM_MACROS = ("LOG_INFO", "LOG_WARNING", "LOG_INF", "LOG_WRN", "SRV_INF", "SRV_WRN", "SRV_TRC")
 #: What the releases say only by way of uvicorn or asyncio.
 ELSEWHERE = ("Application startup", "Uvicorn running", "attempting to bind")
 
@@ -39,6 +44,8 @@ def folder(name: str, version: str) -> Path:
     """The files of one release that log something of a start."""
     if name == "sglang":
         return store.source(name, version) / "sglang/srt"
+    if name == "llama.cpp":
+        return store.part("llama-cpp-python", version, *LLAMA)
     return store.part(name, version, *(VLLM if name == "vllm" else ("lmdeploy/serve/*.py",)))
 
 
@@ -51,7 +58,17 @@ def said(name: str, version: str) -> tuple[tuple[str, str], ...]:
         text = file.read_text()
         if any(pattern.search(text) for pattern in patterns):
             found += [one for one in _texts(ast.parse(text)) if any(pattern.search(one[0]) for pattern in patterns)]
+    for file in sorted(folder(name, version).rglob("server*.cpp")):
+        found += [one for one in _literals(file.read_text()) if any(pattern.search(one[0]) for pattern in patterns)]
     return tuple(found)
+
+
+def _literals(text: str) -> Iterator[tuple[str, str]]:
+    """The same for C++, where what logs begins the line."""
+    for line in text.splitlines():
+        call = re.match(r"\s*(\w+)\(", line)
+        for literal in re.findall(r'"((?:[^"\\]|\\.)*)"', line):
+            yield literal, call[1] if call else ""
 
 
 def _texts(tree: ast.AST, way: str = "") -> Iterator[tuple[str, str]]:
@@ -76,7 +93,11 @@ def _texts(tree: ast.AST, way: str = "") -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(("name", "version"), [(name, one) for name, every in RELEASES.items() for one in every])
 def test_no_fatal_line_is_said_calmly(name: str, version: str) -> None:
     patterns = fatal(server(name), None)
-    calm = [text for text, way in said(name, version) if way in CALM and any(re.search(one, text) for one in patterns)]
+    calm = [
+        text
+        for text, way in said(name, version)
+        if way in (*CALM, *CALM_MACROS) and any(re.search(one, text) for one in patterns)
+    ]
     assert calm == []
 
 
@@ -86,6 +107,25 @@ def test_every_line_is_said_by_some_release(name: str) -> None:
     patterns = (*server(name).ready, *fatal(server(name), None))
     own = [pattern for pattern in patterns if not any(word in pattern for word in ELSEWHERE)]
     assert [pattern for pattern in own if not any(re.search(pattern, text) for text in texts)] == []
+
+
+@pytest.mark.parametrize("version", SINCE["llama.cpp"])
+def test_llama_cpp_is_ready_once_its_model_is_loaded(version: str) -> None:
+    (server_cpp,) = folder("llama.cpp", version).rglob("server.cpp")
+    text = server_cpp.read_text()
+    ready = [
+        text.find(one) for one, _ in _literals(text) if any(re.search(it, one) for it in server("llama.cpp").ready)
+    ]
+    assert ready and min(ready) > text.index("model loaded") > text.index("load_model(params)")
+
+
+def test_where_llama_cpp_is_told_to_listen() -> None:
+    known = server("llama.cpp")
+    files = {path.name: path.read_text() for path in folder("llama.cpp", "0.3.36").rglob("*") if path.is_file()}
+    words = (*known.ports, *known.hosts, *known.keys, *known.certificates, *known.prefixes)
+    assert [word for word in words if f'"{word}"' not in files["arg.cpp"]] == []
+    assert re.search(rf"int32_t port += {known.port};", files["common.h"])
+    assert [path for path in (known.health, known.generate) if f'("{path}"' not in files["server.cpp"]] == []
 
 
 APP = """

@@ -28,6 +28,7 @@ PYTHON = "/venv/bin/python3"
         (("/usr/bin/text-generation-launcher", "--port", "81"), {"PORT": "80"}, "tgi", "http://127.0.0.1:81"),
         (("/usr/bin/llama-server", "--host", "fe80::1"), {}, "llama.cpp", "http://[fe80::1]:8080"),
         (("/usr/bin/llama-server",), {"LLAMA_ARG_PORT": "9090"}, "llama.cpp", "http://127.0.0.1:9090"),
+        (("/usr/bin/llama-server", "--host", "::1, /run/l.sock"), {}, "llama.cpp", "http://[::1]:8080"),
         (("/usr/bin/llama-server", "--host", "/run/l.sock"), {}, "llama.cpp", "http+unix://%2Frun%2Fl.sock"),
         (("/usr/bin/llama-server", "--api-prefix", "/llm/"), {}, "llama.cpp", "http://127.0.0.1:8080/llm"),
         (("/venv/bin/vllm", "serve", "--config", "c.yaml"), {}, "vllm", None),
@@ -36,7 +37,10 @@ PYTHON = "/venv/bin/python3"
         (("/venv/bin/vllm", "serve", "m", "--headless"), {}, "vllm", None),
         ((PYTHON, "-m", "sglang.launch_server", "--smg-grpc-mode", "--port", "1"), {}, "sglang", None),
         (("/venv/bin/trtllm-serve", "grpc", "m", "--port", "50051"), {}, "tensorrt-llm", None),
+        (("/venv/bin/trtllm-serve", "serve", "m", "--grpc", "--port", "50051"), {}, "tensorrt-llm", None),
         (("/venv/bin/trtllm-serve", "disaggregated", "-c", "d.yaml"), {}, "tensorrt-llm", None),
+        (("/venv/bin/trtllm-serve", "disaggregated", "--config", "d.yaml"), {}, "tensorrt-llm", None),
+        (("/venv/bin/trtllm-serve", "serve", "m", "--config", "a.yaml"), {}, "tensorrt-llm", "http://127.0.0.1:8000"),
         (("lmdeploy", "serve", "api_server", "m", "--server-port", "24000"), {}, "lmdeploy", "http://127.0.0.1:24000"),
         (("lmdeploy", "serve", "api_server", "m", "--ssl"), {}, "lmdeploy", "https://127.0.0.1:23333"),
         (("/venv/bin/trtllm-serve", "m", "--host", "0.0.0.0"), {}, "tensorrt-llm", "http://127.0.0.1:8000"),
@@ -101,6 +105,7 @@ READY = {
         "main: server is listening on http://127.0.0.1:8080 - starting the main loop",
         "0.21.162.989 I srv          main: server is listening on http://0.0.0.0:8000",
         "0.02.568.314 I srv  llama_server: server is listening on http://127.0.0.1:8080",
+        "0.02.568.314 I srv  llama_server: listening on unix:///run/l.sock",
         "0.00.100.000 I srv  llama_server: router server is listening on http://127.0.0.1:8080",
     ),
     "lmdeploy": ("INFO:     Uvicorn running on http://0.0.0.0:23333 (Press CTRL+C to quit)",),
@@ -133,6 +138,7 @@ FATAL = {
     "tgi": (
         "2026-01-01T00:00:00.0Z ERROR text_generation_launcher: Shard 0 failed to start",
         "2026-01-01T00:00:00.0Z ERROR text_generation_launcher: Webserver Crashed",
+        "2026-01-01T00:00:00.0Z ERROR text_generation_router::server: Failed to bind to 0.0.0.0:80: Address in use",
         "Error: ShardCannotStart",
     ),
     "llama.cpp": (
@@ -163,6 +169,8 @@ HARMLESS = (
     "(EngineCore pid=9) CRITICAL 12-01 10:00:00 [core.py:1879] vLLM shutdown signal from EngineCore failed to send",
     "[58026] 0.03.561.165 E srv  llama_server: exiting due to model loading error",
     "[ 8026] main: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 8026",
+    "[58026] 0.03.561.165 I srv  llama_server: listening on http://127.0.0.1:58026",
+    "0.00.061.165 E srv         start: couldn't start HTTP listener on http://127.0.0.1:8080",
     "main: HTTP server is listening, hostname: 127.0.0.1, port: 8080, http threads: 15",
 )
 
