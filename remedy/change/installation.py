@@ -71,12 +71,22 @@ def _same_as_shown(step: InstallPackages, actions: tuple[apt.Action, ...]) -> No
 
 
 def do(step: InstallPackages, before: PackagesBefore, log: Path, report: Report, interrupts: Interrupts | None) -> None:
-    """Install, and keep the links that the plan holds. Raises RemedyError."""
+    """Install, and keep the links that the plan holds. Raises Refused where a package can't be fetched: then nothing
+    was installed; else RemedyError."""
     with marks.kept(_backups(log)):
         if before.touched:
-            apt.apt_get(["--no-remove", "install", "--", *step.requested], log, report, interrupts)
+            wanted = ["--no-remove", "install", "--", *step.requested]
+            _fetch(wanted, log, report, interrupts)
+            apt.apt_get(wanted, log, report, interrupts)
         alternatives.hold(step.hold_alternatives, before)
         sync_systems(_WRITTEN)
+
+
+def _fetch(wanted: list[str], log: Path, report: Report, interrupts: Interrupts | None) -> None:
+    try:
+        apt.apt_get(["--download-only", *wanted], log, report, interrupts)
+    except RemedyError as error:
+        raise Refused(error.message, hint=error.hint) from error
 
 
 def undo(step: InstallPackages, before: PackagesBefore, log: Path, report: Report) -> tuple[str, ...]:

@@ -122,6 +122,8 @@ class _Change:
             if self._interrupts.pending is not None:
                 # The signal also reached a program that was just being started, and that failed of it.
                 return self._back("interrupted", Exit.INTERRUPTED, f"interrupted by {self._interrupts.pending}")
+            if isinstance(error, Refused):
+                return self._back("refused", Exit.REFUSED, str(error))
             return self._back("rolled-back", Exit.ROLLED_BACK, str(error))
         except Exception as error:
             return self._back("rolled-back", Exit.ROLLED_BACK, f"remedy itself failed: {error!r}")

@@ -48,7 +48,8 @@ def _complete(root: str) -> bool:
 
 
 def build(step: BuildToolkit, before: ToolkitBefore, log: Path, report: Report, interrupts: Interrupts | None) -> None:
-    """Fetch the wheels, lay the toolkit out beside its place, and rename it there. Raises RemedyError."""
+    """Fetch the wheels, lay the toolkit out beside its place, and rename it there. Raises Refused where they can't be
+    fetched, else RemedyError."""
     if _complete(step.root):
         return
     if before.existed:
@@ -125,7 +126,7 @@ def _download(step: BuildToolkit, log: Path, report: Report) -> list[Path]:
     # From here on nobody can no longer exchange what is read.
     os.chown(folder, 0, 0)
     if not result.ok:
-        raise RemedyError(f"pip could not fetch the wheels: {result.why}", hint=f"its output is in {log}")
+        raise Refused(f"pip could not fetch the wheels: {result.why}", hint=f"its output is in {log}")
     return sorted(path for path in folder.glob("*.whl") if path.is_file() and not path.is_symlink())
 
 

@@ -300,9 +300,14 @@ def test_two_at_once(stage: Stage) -> None:
 
 
 def test_the_repository_vanished(stage: Stage) -> None:
-    old = working(stage)
+    old, begun = working(stage), stage.sh("systemctl show -P InvocationID -P NRestarts demo")
     stage.sh("rm /srv/tiny/demo-crt_*.deb")
-    went_back(stage, stage.play("apply"), old, "apt-get install failed", "demo-crt")
+    ended = stage.play("apply")
+    assert (ended.name, ended.exit, ended.left) == ("refused", 7, ()), ended
+    assert "demo-crt" in ended.reason and "can't be fetched" in ended.reason, ended
+    assert changed(old, stage.state()) == []
+    assert stage.sh("systemctl show -P InvocationID -P NRestarts demo") == begun, "it was never stopped"
+    assert "Unpacking" not in ended.said
 
 
 def test_a_package_that_fails_to_configure(stage: Stage) -> None:
