@@ -139,6 +139,8 @@ TRITON_AT_WORK: Final = (
     Signature("triton", weak=True, library="triton"),
     Signature("inductor", weak=True, library="inductor"),
     Signature("PTXASError", weak=True, library="triton"),
+    # Triton 2 and 3.0
+    Signature("Internal Triton PTX", weak=True, library="triton"),
 )
 PERMISSION: Final = (
     Signature("[Errno 13]", r"\[Errno 13\] [^:'\"/]{2,60}: ['\"](?P<path>[/~.][^'\"]*)"),

@@ -38,6 +38,9 @@ _MISMATCH: Final = (
         needs=".so.",
     ),
     Signature("version mismatch", r"(?:NVML|nvidia|kernel module).{0,60}version mismatch"),
+    # nvml.h, by name, by pynvml's class, and by number where a program prints only that
+    *any_of("RM_VERSION_MISMATCH", "RmVersionMismatch", pattern=r"(?i)rm_?version_?mismatch"),
+    *any_of("nvml", "NVML", pattern=r"(?i)nvml.{0,20}(?:init\w*|error|fail\w*)\b\D{1,20}\b18\b", needs="18"),
 )
 
 
@@ -201,6 +204,8 @@ _GONE: Final = (
         "nvidia-container-cli", "nvml error", pattern=r"nvidia-container-cli: (?!requirement)\w+ error: |\bnvml error: "
     ),
     Signature("etermine the device handle for GPU"),
+    # nvml.h by number: not loaded, no library, lost, no operating system access
+    *any_of("nvml", "NVML", pattern=r"(?i)nvml.{0,20}(?:init\w*|error|fail\w*)\b\D{1,20}\b(?:9|12|15|17)$"),
     Signature("Driver is present, but CUDA failed to initialize"),
     Signature("Torch not compiled with CUDA enabled"),
     Signature("uncorrectable ECC error"),

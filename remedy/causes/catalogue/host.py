@@ -225,9 +225,9 @@ CAUSES: Final = (
         advice="`remedy fix {unit}` puts the virtual environment's bin, where pip installs it, on the unit's PATH.",
         signatures=(
             Signature(
-                "'ninja'",
+                "ninja'",
                 r"(?:No such file or directory|Not a directory|Permission denied"
-                r"|\[Errno (?:2|13|20)\] [^:'\"]{2,80}:).{0,4}['\"]ninja['\"]",
+                r"|\[Errno (?:2|13|20)\] [^:'\"]{2,80}:).{0,4}['\"](?:[^'\"]*/)?ninja['\"]",
             ),
             Signature("Ninja is required to load C++", library="torch"),
             Signature(
@@ -237,6 +237,8 @@ CAUSES: Final = (
             Signature("executable file not found", r"exec: \"(?:\S*/)?ninja\": "),
             Signature("ninja (PATH) is missing", library="flashinfer"),
             Signature("ninja is required", r"ninja is required(?! to build sycl)", library="torch"),
+            # CMake, of a program that a cache of an earlier run names
+            Signature("ninja' '--version'"),
             Signature("build program corresponding to", r"build program corresponding to \"Ninja"),
             Signature(
                 "ninja",

@@ -310,6 +310,13 @@ _MISSING: Final = (
         r"(?:ImportError|ModuleNotFoundError|RuntimeError|ValueError|AssertionError): .*[Pp]lease install"
         r"(?! (?:the )?(?:CUDA|cuda|nvcc|gcc|g\+\+|clang|ninja)\b)",
     ),
+    # kernel libraries, which serving programs import where they are, and ask for later
+    *any_of(
+        "is not available",
+        "to be installed",
+        pattern=r"(?:Error|error)\W.*?\b(?P<module>[Dd]eep_?(?:GEMM|gemm|EP|ep)|[Ff]lash_?(?:[Ii]nfer|MLA|mla)|xFormers|xformers"
+        r"|[Ff]lash[-_ ]?[Aa]tt(?:n|ention)(?:[ -]?[23])?)(?: backend| package)? (?:is not available|to be installed)",
+    ),
     Signature("packages that were not found in your environment", r"your environment: (?P<module>[\w.-]+)"),
     # an error that ends in the command which would help
     Signature(

@@ -92,7 +92,9 @@ _MISMATCH: Final = (
     Signature("raise RuntimeError(CUDA_MISMATCH_MESSAGE", library="torch"),
     Signature(
         "torch was compiled with",
-        r"CUDA version (?P<nvcc>[\d.]+) does not match the version torch was compiled with (?P<torch>[\d.]+)",
+        # of one major it says so as well, and goes on
+        r"CUDA version (?P<nvcc>[\d.]+) does not match the version torch was compiled with (?P<torch>[\d.]+\d)"
+        r"(?!.*accepting this combination)",
         library="deepspeed",
     ),
     Signature("CUDAMismatchException", r"CUDAMismatchException(?: is not|:|$)", library="deepspeed"),

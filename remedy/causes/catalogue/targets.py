@@ -136,6 +136,10 @@ _PTXAS_VERSION: Final = (
     Signature("ptxas too old", library="jax"),
     Signature("ptxas does not support CC", library="jax"),
 )
+# The ptxas of Triton's wheels, up to 12.8, for what came after it; ptxas-blackwell beside it is another.
+_BUNDLED_PTXAS: Final = Signature(
+    "backends/nvidia/bin/ptxas'", r"--gpu-name=sm_(?P<arch>(?:103|110|121)[af]?)", needs="exit status", library="triton"
+)
 _PTXAS_KNOWN: Final = Signature("sm_", r"'sm_\w+' is not a recognized processor", library="triton")
 
 
@@ -152,7 +156,7 @@ def _ptxas(case: Case) -> Claim | None:
     facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm and sm >= (10, 0) else ()
     if hits:
         return claim_from(hits, facts)
-    unknown = case.hits(_PTXAS_KNOWN)
+    unknown = case.hits(_PTXAS_KNOWN, _BUNDLED_PTXAS)
     return claim_from(unknown, facts, certainty="likely") if unknown else None
 
 
@@ -279,7 +283,15 @@ CAUSES: Final = (
         "that is used, usually Triton's own, is too old for this GPU.",
         advice="`remedy fix {unit}` points Triton to a newer ptxas; a newer Triton brings one.",
         judge=_ptxas,
-        signatures=(UNDEFINED_VALUE, OLD_PTX_ISA, _PTXAS_NEEDS, *_PTXAS_VERSION, _PTXAS_KNOWN, *TRITON_AT_WORK),
+        signatures=(
+            UNDEFINED_VALUE,
+            OLD_PTX_ISA,
+            _PTXAS_NEEDS,
+            *_PTXAS_VERSION,
+            _PTXAS_KNOWN,
+            _BUNDLED_PTXAS,
+            *TRITON_AT_WORK,
+        ),
         page=Page(
             meaning="Triton and Inductor don't use nvcc. They bring a ptxas of their own in the wheel and run that. It "
             "must know the GPU.",
