@@ -112,12 +112,15 @@ _PREFIXES: Final = (
     # kubectl logs --prefix, GitHub Actions
     ("[", "[pod/", pattern(r"\[pod/(?P<writer>\S{1,200})\] ")),
     ("#", "##[", pattern(r"##\[\w{1,20}\]")),
-    # glog and torch: "[W513 10:00:00.1 file.cpp:12] ", "E0305 09:56:09.123 7 file.cc:12] "
+    # glog and torch: "[W513 10:00:00.1 file.cpp:12] ", "E0305 09:56:09.123 7 file.cc:12] "; XLA, before it reads flags:
+    # "W0000 00:00:1727264553.8 7 file.cc:12] "
     (
         "[IWEF",
         "]",
-        pattern(r"\[?(?P<level>[IWEF])\d{3,4} (?P<time>\d\d:\d\d:\d\d\.\d+)(?: +\d+)? [\w./-]+:\d+\] ?"),
+        pattern(r"\[?(?P<level>[IWEF])\d{3,4} (?P<time>\d\d:\d\d:\d{2,10}\.\d+)(?: +\d+)? [\w./-]+:\d+\] ?"),
     ),
+    # TensorFlow: "W tensorflow/core/file.cc:12] "
+    ("IWEF", "] ", pattern(r"(?P<level>[IWEF]) [\w./-]+\.\w+:\d+\] ")),
     # "systemd[1]: ", "ollama[74021]: ", "kernel: "
     ("", "]: ", pattern(r"(?P<writer>[A-Za-z][\w@.()-]{0,40})\[(?P<pid>\d+)\]: ")),
     ("k", "kernel: ", pattern(r"kernel: ")),

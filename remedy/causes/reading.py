@@ -8,9 +8,12 @@ from remedy.causes import rules
 from remedy.causes.case import Case, Hit
 from remedy.causes.shared import (
     BUILD_FAILED,
+    COMPILER_CRASHED,
     EMPTY_ARCHS,
     HOST_ERROR,
+    INSUFFICIENT_DRIVER,
     NINJA_127,
+    NO_GPU,
     NVCC_MISSING,
     NVCC_RELEASE,
     NVCC_RUN,
@@ -18,12 +21,15 @@ from remedy.causes.shared import (
     NVRTC_OF_TOOLKIT,
     NVRTC_TARGET,
     OLD_DISTUTILS,
+    OLD_DRIVER,
     OTHERS_HEADER,
     SHELL_NOT_FOUND,
     SWALLOWED,
+    TORCHS_API,
     UNDEFINED_VALUE,
     UNSUPPORTED_ARCH,
 )
+from remedy.causes.telling import speaks_of_compilers
 from remedy.facts.types import Version
 from remedy.hints import Final, Literal
 from remedy.jit import tables
@@ -130,14 +136,29 @@ def lists_read(case: Case) -> tuple[str, ...]:
 
 
 def empty_sets(case: Case) -> tuple[Hit, ...]:
-    """FlashInfer's lines that no target was found, where a line before them does not say why: no GPU, an old driver."""
-    return () if case.has(SWALLOWED) else case.hits(*EMPTY_ARCHS)
+    """FlashInfer's lines that no target was found, where no other line says why: without a GPU, and with a driver that
+    torch can't use, there is no capability to ask for."""
+    return () if case.has(SWALLOWED, OLD_DRIVER, INSUFFICIENT_DRIVER, *NO_GPU) else case.hits(*EMPTY_ARCHS)
 
 
 def unexplained_builds(case: Case) -> tuple[Hit, ...]:
-    """Lines that only say that a build failed, for facts to say why; none where a header of another library is
-    missing."""
-    return () if case.has(OTHERS_HEADER) else case.hits(*BUILD_FAILED)
+    """Lines that only say that a build failed, for facts to say why; none where a header of another library is missing,
+    the sources are for another torch, the compiler itself crashed, or the start came further and ended of its input."""
+    explained = case.has(OTHERS_HEADER, TORCHS_API, *COMPILER_CRASHED) or _ended_elsewhere(case)
+    return () if explained else case.hits(*BUILD_FAILED)
+
+
+#: What is raised over data: of a build that failed, wrappers tell with other exceptions, and callers that do without it
+#: stumble over a name or None.
+_OF_DATA: Final = (
+    r"^(?:[\w.]+\.)?(?:KeyError|ValueError|IndexError|NotImplementedError|\w*(?:Decode|Validation)Error)\b:?"
+)
+
+
+def _ended_elsewhere(case: Case) -> bool:
+    """Whether the log's last word is an exception that is none of a compiler's."""
+    last = case.last
+    return last is not None and bool(re.match(_OF_DATA, last.text)) and not speaks_of_compilers(last.text)
 
 
 def failed_builds(case: Case) -> tuple[Hit, ...]:

@@ -124,6 +124,16 @@ OTHERS_HEADER: Final = Signature(
     r"fatal error: (?!(?:cu|nv|thrust|crt/|cooperative_groups|mma)[^:]*:)\w[\w.-]*/[\w./-]+: ",
     weak=True,
 )
+# Sources that ask torch for what this release of it has not, or not like that.
+TORCHS_API: Final = Signature("error: ", r"\): error: .*\b(?:at|c10|torch)::\w", weak=True, needs="::")
+# A part of the compiler crashed on these sources; one that was killed by 9 had no memory.
+COMPILER_CRASHED: Final = any_of(
+    "died due to signal",
+    "died with status",
+    "internal compiler error",
+    pattern=r"died due to signal (?!9\b)|died with status 0x|internal compiler error: ",
+    weak=True,
+)
 # Signs that a JIT build or a JIT-built module is at work in this log.
 JIT_AT_WORK: Final = (
     Signature("flashinfer/jit", weak=True, library="flashinfer"),
@@ -166,6 +176,8 @@ NO_GPU: Final = (
     Signature("cudaErrorNoDevice"),
     Signature("CUDA_ERROR_NO_DEVICE"),
 )
+# torch, when it first looks for the GPUs
+OLD_DRIVER: Final = Signature("river on your system is too old", r"too old \(found version (?P<found>\d+)\)|too old")
 UNSUPPORTED_PTX: Final = Signature(
     "unsupported toolchain", r"PTX was compiled with an unsupported toolchain|unsupported toolchain"
 )

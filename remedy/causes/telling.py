@@ -54,6 +54,11 @@ def says_only_that(text: str) -> bool:
     return any(words in text for words in _ANNOUNCEMENTS)
 
 
+def speaks_of_compilers(text: str) -> bool:
+    """Whether a line may be about a compiler, its toolkit or its cache."""
+    return bool(re.search(_OF_COMPILERS, text))
+
+
 def last_raised(lines: Iterable[tuple[int, str]]) -> Raised | None:
     """The exception of the last complete traceback that is no mere consequence of another process's failure.
 
@@ -76,7 +81,7 @@ def came_from_elsewhere(lines: Iterable[tuple[int, str]], places: Iterable[str])
     raised = [one.text for one in told if isinstance(one, Raised) and not says_only_that(one.text)]
     if not raised or any(place in frame for place in places for frame in frames):
         return False
-    return not any(re.search(_OF_COMPILERS, text) for text in raised)
+    return not any(map(speaks_of_compilers, raised))
 
 
 def _tracebacks(lines: Iterable[tuple[int, str]]) -> Iterator[str | Raised]:

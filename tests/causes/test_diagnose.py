@@ -203,6 +203,8 @@ def test_a_program_that_was_never_run_failed_of_no_library() -> None:
     ("why", "root"),
     [
         ("Failed to get device capability: No CUDA GPUs are available", "gpu-missing"),
+        ("RuntimeError: No CUDA GPUs are available", "gpu-missing"),
+        ("UserWarning: CUDA initialization: The NVIDIA driver on your system is too old", "driver-too-old"),
         ("Failed to get device capability: SM 12.x requires CUDA >= 12.9.", "nvcc-too-old"),
     ],
 )
@@ -219,8 +221,13 @@ def test_an_empty_set_of_targets_is_explained_by_the_line_before_it(why: str, ro
 )
 def test_an_error_of_the_host_compilers_own_is_not_nvccs(failed: str, root: str) -> None:
     error = "/srv/ops/main.cpp:96:52: error: cannot convert 'long int' to 'const at::Tensor&'"
-    lines = (error, failed, "ninja: build stopped: subcommand failed.", BEGIN, ELSEWHERE, "ValueError: odd")
+    lines = (error, failed, "ninja: build stopped: subcommand failed.", BEGIN, ELSEWHERE, "RuntimeError: odd")
     assert diagnose(journal(*lines), FAILED, TOO_OLD).root.id == root
+
+
+def test_a_build_that_failed_quietly_is_not_what_ended_with_an_exception_of_data() -> None:
+    lines = ("ninja: build stopped: subcommand failed.", BEGIN, ELSEWHERE, "ValueError: odd")
+    assert [one.id for one in diagnose(journal(*lines), FAILED, TOO_OLD).findings] == ["unknown", "nvcc-too-old"]
 
 
 def test_what_was_mended_since_is_only_possible() -> None:

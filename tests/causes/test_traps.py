@@ -106,6 +106,27 @@ MISLED = [
     ),
     ({"linked_cudart": "libcudart.so.12", "torch_cuda": "13.0"}, "KeyError: 'a'"),
     (
+        {"nvcc": "12.1", "torch_cuda": "13.0", "sm": "9.0"},
+        'x.cu(155): error: namespace "at::cuda" has no member "getCurrentCUDAStream"\nninja: build stopped.',
+    ),
+    (
+        {"nvcc": "12.8", "torch_cuda": "13.0", "sm": "9.0"},
+        "nvcc error   : 'cicc' died due to signal 11 (Invalid memory reference)\nninja: build stopped.",
+    ),
+    (
+        {"nvcc": "12.8", "torch_cuda": "13.0", "gcc": "15.1", "sm": "12.0"},
+        "x.cu:62:385: internal compiler error: in maybe_undo_parenthesized_ref\nninja: build stopped.",
+    ),
+    (
+        {"nvcc": "12.4", "torch_cuda": "13.0", "gcc": "15.1", "sm": "12.0"},
+        "ninja: build stopped: subcommand failed.\ngoing on without it\nKeyError: 'rope'",
+    ),
+    ({"sm": "9.0"}, "CUDA_HOME is not set, trying /usr/local/cuda\nValueError: Unknown model"),
+    (
+        {"nvcc": "12.4", "sm": "12.0"},
+        "RuntimeError: FlashInfer requires GPUs with sm75 or higher\nNo CUDA GPUs are available",
+    ),
+    (
         {"lock_files": ["/root/.cache/torch_extensions/x/lock"], "silent_s": 900},
         "huggingface_hub: 401 Client Error: gated",
     ),
@@ -133,6 +154,16 @@ def test_a_fault_of_the_machine_that_had_no_part(facts: dict[str, object], log: 
         ),
         ({"cuda_home": "/opt/cuda/bin", "sm": "9.0"}, "ninja: build stopped: subcommand failed.", "cuda-home-invalid"),
         ({"nvcc": "11.8", "torch_cuda": "12.1"}, "ninja: build stopped: subcommand failed.", "nvcc-torch-mismatch"),
+        (
+            {"nvcc": "11.8", "torch_cuda": "12.1"},
+            "ninja: build stopped: subcommand failed.\nRuntimeError: the extension is not there",
+            "nvcc-torch-mismatch",
+        ),
+        (
+            {"nvcc": "11.8", "torch_cuda": "12.1"},
+            "ninja: build stopped: subcommand failed.\nValueError: no kernel for this shape was compiled",
+            "nvcc-torch-mismatch",
+        ),
         (
             {"nvcc": "12.8", "torch_cuda": "13.0"},
             "x.cu:1: fatal error: cuda/std/array: No such file or directory\nninja: build stopped: subcommand failed.",

@@ -32,7 +32,7 @@ from remedy.value import replace
 # --- nvcc-not-found -----------------------------------------------------------------------------------------------
 
 # A notice that goes on without nvcc is no failure.
-_GOES_ON: Final = r"(?!.*(?:[Ff]all|[Uu]sing|[Ss]kip|[Ii]gnor|[Ii]nstead|[Dd]isabl))"
+_GOES_ON: Final = r"(?!.*(?:[Ff]all|[Uu]sing|[Tt]rying|[Ss]kip|[Ii]gnor|[Ii]nstead|[Dd]isabl))"
 _NOT_FOUND: Final = (
     Signature("ould not find nvcc", r"ould not find nvcc" + _GOES_ON, library="flashinfer"),
     Signature("'which', 'nvcc'", r"\['which', 'nvcc'\].*returned non-zero"),
@@ -75,7 +75,8 @@ _NOT_FOUND: Final = (
     Signature(
         "CUDA_HOME",
         r"(?:assert|Assertion).*CUDA_HOME|CUDA_HOME (?:is|was) (?:None|not (?:set|found))"
-        r"|(?:annot|ould not) find CUDA_HOME",
+        + _GOES_ON
+        + r"|(?:annot|ould not) find CUDA_HOME",
     ),
     Signature(
         "CUDA toolkit", r"[Cc]ould not (?:find|locate) (?:the )?CUDA [Tt]oolkit|CUDA toolkit (?:is |was )?not found"
@@ -177,7 +178,7 @@ _BUNDLED: Final = any_of(
     "not a template",
     "Error limit reached",
     pattern=r"(?:cub::_V_\d|cuda::__\d|/cccl/|cutlass/|libcudacxx/|sampling\.cuh).*(?:has no member|is undefined"
-    r"|no instance|not a template)|has no member.*|Error limit reached",
+    r"|no instance|not a template)|^(?!.*\b(?:at|c10|torch)::).*has no member|Error limit reached",
     weak=True,
 )
 # FlashInfer 0.6.12 and later use libcu++ of CCCL 3; without the copy it ships, CUDA 12's own is too old for them.

@@ -14,6 +14,7 @@ from remedy.causes.shared import (
     JIT_LINKER,
     NO_GPU,
     NVJITLINK,
+    OLD_DRIVER,
     UNDEFINED_SYMBOL,
     UNSUPPORTED_PTX,
     UNSUPPORTED_PTX_CODE,
@@ -57,7 +58,7 @@ def _mismatch(case: Case) -> Claim | None:
 # --- driver-too-old -----------------------------------------------------------------------------------------------
 
 _TOO_OLD: Final = (
-    Signature("river on your system is too old", r"too old \(found version (?P<found>\d+)\)|too old"),
+    OLD_DRIVER,
     Signature(
         "please update your driver", r"unsatisfied condition: cuda ?>= ?(?P<needed>[\d.]+)|please update your driver"
     ),
