@@ -128,6 +128,10 @@ def with_log(case: Case, scan: Scan, journal: Sequence[LogLine]) -> Case:
 
 #: What shells end with where a program is not there, or can't be run (sh(1), Exit Status): it never came to a library.
 _NEVER_RUN: Final = (126, 127)
+#: What native code crashes with (signal(7)): SIGILL, SIGBUS, SIGFPE, SIGSEGV. A library that finds no compiler raises.
+_CRASHES: Final = (4, 7, 8, 11)
+#: CLD_KILLED and CLD_DUMPED (waitid(2)).
+_BY_SIGNAL: Final = (2, 3)
 
 
 def _from_elsewhere(journal: Sequence[LogLine], case: Case) -> bool:
@@ -136,6 +140,8 @@ def _from_elsewhere(journal: Sequence[LogLine], case: Case) -> bool:
         # It did not fail: what a request raised, or the stop, says nothing of the next start.
         return False
     if state is not None and state.exec_main_code == 1 and state.exec_main_status in _NEVER_RUN:
+        return True
+    if state is not None and state.exec_main_code in _BY_SIGNAL and state.exec_main_status in _CRASHES:
         return True
     lines = ((line.pid or 0, line.text) for line in journal if not line.from_manager)
     return came_from_elsewhere(lines, _frames(case.interpreter))

@@ -181,8 +181,10 @@ def _claims(case: Case) -> list[Found]:
         claim = claims.combined(case, cause, cause.judge(case) if cause.judge else by_signatures(case, cause))
         if claim is not None:
             made.append((cause, claim))
-    # What else the log tells of, if only in passing: it stands at that, not at what it was warned of.
-    failed = any(not c.toolchain and said.weight > Weight.HINT and said.of_log for c, said in made)
+    # What else the log tells of, if only in passing: it stands at that, not at what it was warned of or will meet.
+    failed = any(
+        said.weight > Weight.HINT and said.of_log and not (one.toolchain or one.consequence) for one, said in made
+    )
     found = [(cause, _filled(case, cause, _aside(case, cause, claim, failed=failed))) for cause, claim in made]
     return sorted(found, key=lambda item: (-item[1].weight, _CERTAINTIES.index(item[1].certainty), item[0].rank))
 
@@ -194,11 +196,13 @@ def _aside(case: Case, cause: Cause, claim: Claim, *, failed: bool) -> Claim:
     met = claim.certainty == "confirmed" and any(one.problem.fatal for one in case.foreseen(cause.id))
     if met and not case.from_elsewhere():
         return claim
-    if not (cause.toolchain and claim.of_log and claim.weight == Weight.NOTED and claim.last_line == 0):
+    if not (cause.toolchain and claim.weight == Weight.NOTED and claim.last_line == 0):
         return claim
-    warned = {one.text for one in claim.evidence}
-    failed = failed or case.died is not None or case.ends_in_error
-    if not failed and all(line.text.strip() in warned for line in case.errors):
+    if claim.of_log:
+        warned = {one.text for one in claim.evidence}
+        failed = failed or case.died is not None or case.ends_in_error
+        failed = failed or any(line.text.strip() not in warned for line in case.errors)
+    if not failed:
         return claim
     return replace(claim, weight=Weight.ASIDE, certainty="possible")
 

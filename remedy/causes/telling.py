@@ -73,15 +73,29 @@ def last_raised(lines: Iterable[tuple[int, str]]) -> Raised | None:
 
 def came_from_elsewhere(lines: Iterable[tuple[int, str]], places: Iterable[str]) -> bool:
     """Whether every exception that got out of these lines' tracebacks came from other files than those whose names hold
-    one of ``places``, and speaks of no compiler. False where no traceback is complete: a line alone tells nothing of
-    where it was raised. ``places`` are asked for one by one, as far as they are needed.
+    one of ``places``, and speaks of no compiler. Where no traceback is complete, the exceptions that stand alone are
+    asked, and none of the lines may name such a file. ``places`` are asked for one by one, as far as they are needed.
     """
-    told = list(_tracebacks(lines))
+    every = tuple(lines)
+    told = list(_tracebacks(every))
     frames = [one for one in told if isinstance(one, str)]
     raised = [one.text for one in told if isinstance(one, Raised) and not says_only_that(one.text)]
+    if not raised:
+        frames = [raw for _, raw in every]
+        raised = [line.text for line in map(_alone, frames) if line and not says_only_that(line.text)]
     if not raised or any(place in frame for place in places for frame in frames):
         return False
     return not any(map(speaks_of_compilers, raised))
+
+
+#: An exception with its words, as loggers print it without where it was raised.
+_EXCEPTION: Final = r"(?:\w+\.){0,6}\w*(?:Error|Exception): \S"
+
+
+def _alone(raw: str) -> Line | None:
+    """The line if it is an exception that was logged as an error."""
+    line = normalise(raw, 0) if "rror: " in raw or "xception: " in raw else None
+    return line if line and not line.quiet and re.match(_EXCEPTION, line.text) else None
 
 
 def _tracebacks(lines: Iterable[tuple[int, str]]) -> Iterator[str | Raised]:

@@ -193,6 +193,19 @@ def test_a_build_that_was_survived_is_not_what_a_start_failed_of() -> None:
     assert diagnose(lines, FAILED, missing).root.id == "gpu-out-of-memory"
 
 
+def test_native_code_crashes_for_want_of_no_compiler() -> None:
+    crashed = replace(FAILED, result="core-dump", exec_main_code=3, exec_main_status=11)
+    assert diagnose(journal("odd"), crashed, TOO_OLD).root.id == "unknown"
+    # A server kills itself when a process of it has failed.
+    killed = replace(FAILED, result="signal", exec_main_code=2, exec_main_status=9)
+    assert diagnose(journal("odd"), killed, TOO_OLD).root.id == "nvcc-too-old"
+
+
+def test_what_is_foreseen_comes_behind_what_the_log_stands_at() -> None:
+    found = diagnose(journal("INFO 05-02 10:11:03 [pynccl.py:70] vLLM is using nccl==2.27.3"), FAILED, TOO_OLD)
+    assert [one.id for one in found.findings] == ["nccl-failure", "nvcc-too-old"]
+
+
 def test_a_program_that_was_never_run_failed_of_no_library() -> None:
     state = replace(FAILED, exec_main_status=126)
     assert diagnose(journal("odd"), state, TOO_OLD).root.id == "unknown"

@@ -83,8 +83,11 @@ WITHIN = ('  File "/srv/lib/flashinfer/compilation_context.py", line 9, in _arch
     [
         (by(1, BEGIN, *ELSEWHERE, "KeyError: 'a'"), True),
         (by(1, BEGIN, *ELSEWHERE, *WITHIN, "ValueError: invalid literal for int() with base 10: 'x'"), False),
-        # No traceback, or one that is cut, tells nothing.
-        (by(1, "KeyError: 'a'"), False),
+        # Without a traceback no line may name one of the files; one that is cut tells nothing.
+        (by(1, "KeyError: 'a'"), True),
+        (by(1, *WITHIN, "KeyError: 'a'"), False),
+        (by(1, "WARNING 03-05 09:56:09 [x.py:1] KeyError: 'a'"), False),
+        (by(1, "KeyError"), False),
         (by(1, BEGIN, *ELSEWHERE), False),
         # Of several, one within is enough; even one that is cut.
         (by(1, BEGIN, *ELSEWHERE, "KeyError: 'a'") + by(2, BEGIN, *WITHIN), False),
