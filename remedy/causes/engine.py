@@ -169,7 +169,7 @@ def _without_root(case: Case, found: list[Found]) -> Diagnosis:
     latent = [
         replace(_finding(*item, root=False), certainty="possible")
         for item in found
-        if item[1].weight > Weight.HINT and item[0].toolchain
+        if item[0].toolchain and (item[1].weight > Weight.HINT or not item[1].of_log)
     ]
     return Diagnosis((_otherwise(case), *latent))
 
@@ -202,9 +202,17 @@ def _aside(case: Case, cause: Cause, claim: Claim, *, failed: bool) -> Claim:
         warned = {one.text for one in claim.evidence}
         failed = failed or case.died is not None or case.ends_in_error
         failed = failed or any(line.text.strip() not in warned for line in case.errors)
+    else:
+        failed = failed or _ended_after_start(case)
     if not failed:
         return claim
     return replace(claim, weight=Weight.ASIDE, certainty="possible")
+
+
+def _ended_after_start(case: Case) -> bool:
+    """Whether the service had come up before it ended: what its start needs of a toolchain, it had."""
+    over = not case.came_up or (case.state is not None and case.state.active_state == "failed")
+    return case.ready is not None and over
 
 
 def _filled(case: Case, cause: Cause, claim: Claim) -> Claim:

@@ -201,6 +201,12 @@ def test_native_code_crashes_for_want_of_no_compiler() -> None:
     assert diagnose(journal("odd"), killed, TOO_OLD).root.id == "nvcc-too-old"
 
 
+def test_a_service_that_came_up_ended_of_nothing_that_its_start_needs() -> None:
+    lines = journal("INFO:     Application startup complete.", "Segmentation fault (core dumped)")
+    assert [one.id for one in diagnose(lines, FAILED, TOO_OLD).findings] == ["unknown", "nvcc-too-old"]
+    assert [one.id for one in diagnose(lines, ACTIVE, TOO_OLD).findings] == ["healthy", "nvcc-too-old"]
+
+
 def test_what_is_foreseen_comes_behind_what_the_log_stands_at() -> None:
     found = diagnose(journal("INFO 05-02 10:11:03 [pynccl.py:70] vLLM is using nccl==2.27.3"), FAILED, TOO_OLD)
     assert [one.id for one in found.findings] == ["nccl-failure", "nvcc-too-old"]

@@ -121,6 +121,10 @@ MISLED = [
         {"nvcc": "12.4", "torch_cuda": "13.0", "gcc": "15.1", "sm": "12.0"},
         "ninja: build stopped: subcommand failed.\ngoing on without it\nKeyError: 'rope'",
     ),
+    (
+        {"env": {"FLASHINFER_CUDA_ARCH_LIST": "12.0,12.1"}, "sm": "12.0"},
+        "ValueError: invalid literal for int() with base 10: 'auto'",
+    ),
     ({"sm": "9.0"}, "CUDA_HOME is not set, trying /usr/local/cuda\nValueError: Unknown model"),
     (
         {"nvcc": "12.4", "sm": "12.0"},
@@ -175,6 +179,16 @@ def test_a_fault_of_the_machine_that_had_no_part(facts: dict[str, object], log: 
             "cuda-library-not-linkable",
         ),
         ({"lock_files": ["/root/.cache/torch_extensions/x/lock"], "silent_s": 900}, "loading", "jit-cache-locked"),
+        (
+            {"env": {"FLASHINFER_CUDA_ARCH_LIST": "12.0,12.1"}, "sm": "12.0"},
+            "ValueError: invalid literal for int() with base 10: '0,12'",
+            "arch-list-wrong",
+        ),
+        (
+            {"env": {"FLASHINFER_CUDA_ARCH_LIST": "12.0,12.1"}, "sm": "12.0"},
+            "ValueError: too many values to unpack (expected 2)",
+            "arch-list-wrong",
+        ),
     ],
 )
 def test_one_that_had(facts: dict[str, object], log: str, cause: str) -> None:

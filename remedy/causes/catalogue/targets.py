@@ -37,9 +37,11 @@ _NOT_BUILT_FOR: Final = Signature("nsupported CUDA arch", r"nsupported CUDA arch
 _UNKNOWN_NAME: Final = Signature(
     "nknown CUDA Architecture Name", r"Architecture Name (?P<arch>\S*) in CUDA_SELECT_NVCC_ARCH_FLAGS", library="cmake"
 )
-_MALFORMED: Final = Signature(
-    "not enough values to unpack", r"not enough values to unpack \(expected 2, got 1\)", weak=True
+_MALFORMED: Final = (
+    Signature("not enough values to unpack", r"values to unpack \(expected 2, got 1\)", weak=True),
+    Signature("too many values to unpack", r"values to unpack \(expected 2[,)]", weak=True),
 )
+_NO_NUMBER: Final = Signature("invalid literal for int()", r"base 10: '(?P<part>[^']+)'", weak=True)
 _CONTEXT: Final = Signature("compilation_context", weak=True, library="flashinfer")
 _SET_LIST: Final = Signature("set TVM_FFI_CUDA_ARCH_LIST", library="tvm-ffi")
 _GENCODE: Final = Signature("gencode", r"-gencode[= ]arch=compute_(?P<arch>\d+[af]?)", weak=True)
@@ -70,8 +72,9 @@ def _arch_list(case: Case) -> Claim | None:
         said += case.hits(_CONDITIONAL)
     if said:
         return claim_from(said, listed)
-    if case.has(_MALFORMED) and (listed or case.has(_CONTEXT)):
-        return claim_from(case.hits(_MALFORMED), listed)
+    unread = _unread(case)
+    if unread and (listed or case.has(_CONTEXT)):
+        return claim_from(unread, listed)
     empty = reading.empty_sets(case)
     if empty and not case.has(CUDA_FLOOR) and not reading.other_gpus_kernel(case):
         return _empty_with_list(case, empty)
@@ -79,6 +82,13 @@ def _arch_list(case: Case) -> Claim | None:
         return _image_of_cache(case, listed)
     failed = reading.failed_builds(case)
     return claim_from(failed, listed, certainty="likely", weight=Weight.NOTED) if failed and listed else None
+
+
+def _unread(case: Case) -> tuple[Hit, ...]:
+    """Python's words for an entry of a list that is no ``major.minor``, or for a part of it that is no number."""
+    values = [value for value in map(case.variable, rules.ARCH_LISTS) if value]
+    parts = (hit for hit in case.hits(_NO_NUMBER) if any(hit.groups["part"] in value for value in values))
+    return case.hits(*_MALFORMED) + tuple(parts)
 
 
 def _without_suffix(case: Case) -> tuple[Hit, ...]:
@@ -235,7 +245,8 @@ CAUSES: Final = (
             _SET_LIST,
             _NOT_ON_TARGET,
             _REQUIRES_TARGET,
-            _MALFORMED,
+            *_MALFORMED,
+            _NO_NUMBER,
             _CONTEXT,
             _GENCODE,
             _CONDITIONAL,
