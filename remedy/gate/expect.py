@@ -16,6 +16,10 @@ DEFAULT_TIMEOUT = 1800.0
 SHORTEST_TIMEOUT = 600.0
 # A start that takes three times as long as the last good one is no longer merely slow.
 STRETCH = 3.0
+# Seconds for which a service must not end again once it is ready: a token proves the whole way through it, a line or an
+# answer only that it came so far.
+PROVEN_SETTLE = 2.0
+SETTLE = 5.0
 
 
 def seconds(text: str) -> float | None:
@@ -89,8 +93,10 @@ def expectation(
         generate_body=server.body if token and server else "",
         api_key=ApiKey(servers.key(argv, variables, server)),
         timeout=deadline(service, timeout, last_start),
+        settle=PROVEN_SETTLE if token else SETTLE,
         expected=last_start,
         soft=timeout is None and service.value("X-Remedy", "StartTimeout") is None,
+        elsewhere=bool(launch and launch.container),
     )
 
 

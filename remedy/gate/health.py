@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import unquote, urlsplit
 
 from remedy.gate.probe import Answer, Probe
@@ -95,6 +96,14 @@ class Health:
             else:
                 self.again(now, blind=blind)
         return answer, None
+
+    def unanswered(self, ports: Sequence[int]) -> list[str]:
+        """What came of the last question, and on which of the service's own ``ports`` it could have been put."""
+        parts = [self.last] if self.last else []
+        if self.asks and not self.answered and ports and self.place not in ports:
+            listens = f"the service listens on port {', '.join(map(str, ports))} instead"
+            parts.append(f"{listens}: HealthURL= in the unit's [X-Remedy] section says where to ask")
+        return parts
 
     def said(self) -> list[str]:
         """What was found good, for people."""

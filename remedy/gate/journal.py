@@ -13,8 +13,9 @@ from remedy.facts.types import LogLine
 from remedy.gate.ratelimit import DROPPED
 from remedy.hints import Any
 
-# A line longer than this is cut: a server that dumps its arguments must not fill the memory.
-_LONGEST = 16 * 1024
+# A line longer than this is cut: as journald does (journald.conf(5), LineMax=). What a server says can stand at the end
+# of all that a progress bar wrote before it.
+_LONGEST = 48 * 1024
 _FOLDERS = ("/var/log/journal", "/run/log/journal")
 _OUTPUT = "/run/systemd/journal/stdout"
 
@@ -43,7 +44,7 @@ class JournalFollower:
 
         converters = {"__REALTIME_TIMESTAMP": int, "_PID": int, "MESSAGE_ID": bytes.decode}
         self._reader = journal.Reader(journal.LOCAL_ONLY, converters=converters)
-        self._reader.data_threshold = _LONGEST
+        self._reader.data_threshold = 2 * _LONGEST
         own, about = ("_SYSTEMD_USER_UNIT", "USER_UNIT") if user else ("_SYSTEMD_UNIT", "UNIT")
         manager = {} if user else {"_PID": "1"}
         if invocation:

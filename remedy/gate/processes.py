@@ -29,6 +29,13 @@ def _members(folder: str) -> Iterator[int]:
             continue
 
 
+def ports(processes: Sequence[int]) -> tuple[int, ...]:
+    """The TCP ports on which these processes listen, as far as that can be seen."""
+    rows = [row for row in (*_rows("/proc/net/tcp"), *_rows("/proc/net/tcp6")) if row[3] == _LISTEN]
+    own = {_target(f"/proc/{process}/fd/{handle}") for process in processes for handle in _handles(process)}
+    return tuple(sorted({_port(row) for row in rows if f"socket:[{row[9]}]" in own}))
+
+
 def listens(place: int | str, processes: Sequence[int]) -> bool | None:
     """Whether one of these processes listens on a TCP port, or at a socket's path; None where that can't be seen (no
     right, no /proc)."""
@@ -50,8 +57,19 @@ def listens(place: int | str, processes: Sequence[int]) -> bool | None:
 def _on_port(port: int) -> Iterator[str]:
     """The sockets that listen on a port, as a descriptor's link names them (proc(5), /proc/net/tcp)."""
     for row in (*_rows("/proc/net/tcp"), *_rows("/proc/net/tcp6")):
-        if row[3] == _LISTEN and int(row[1].rpartition(":")[2], 16) == port:
+        if row[3] == _LISTEN and _port(row) == port:
             yield f"socket:[{row[9]}]"
+
+
+def _port(row: list[str]) -> int:
+    return int(row[1].rpartition(":")[2], 16)
+
+
+def _handles(process: int) -> list[str]:
+    try:
+        return os.listdir(f"/proc/{process}/fd")
+    except OSError:
+        return []
 
 
 def _at_path(path: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from remedy.gate import processes
+from remedy.gate.types import Expectation
 from remedy.gate.waiting import waits_for
 from remedy.hints import Final
 
@@ -18,13 +19,15 @@ _IDLE_BYTES: Final = 65536
 
 
 class Pulse:
-    """The signs of life of one start. ``patience`` is how long it may give none, in seconds: far longer than before.
+    """The signs of life of one start. ``patience`` is how long it may give none, in seconds: far longer than before,
+    and half of what someone chose to give it (peers that come late, a download elsewhere).
 
     A mechanism for hangs only: who works without coming to an end is ended by the deadline.
     """
 
-    def __init__(self, now: float, expected: float | None) -> None:
-        self.patience = max(SHORTEST_HANG, 2 * (expected or 0.0))
+    def __init__(self, now: float, expect: Expectation) -> None:
+        chosen = 0.0 if expect.soft else expect.timeout / 2
+        self.patience = max(SHORTEST_HANG, 2 * (expect.expected or 0.0), chosen)
         self._last = self._sampled = now
         self._work = self._moved = -1
         self._pollers: frozenset[int] = frozenset()

@@ -24,7 +24,8 @@ class Expectation:
     wait at once, ``health_url`` is probed once a ready line came or the port listens (``any_answer``: it need not be a
     good one), ``timeout`` and ``settle`` in seconds; ``expected`` is the length of the last good start, None where
     there was none. ``generate_url`` is asked for one token, with the first model of ``models_url`` where there is one.
-    Where nobody chose the timeout (``soft``), a start that is seen to get on is given more.
+    Where nobody chose the timeout (``soft``), a start that is seen to get on is given more. ``elsewhere`` is a server
+    in a container: a daemon starts it and forwards its ports, and the unit's control group shows nothing of either.
     """
 
     ready: tuple[str, ...] = ()
@@ -39,6 +40,7 @@ class Expectation:
     settle: float = 2.0
     expected: float | None = None
     soft: bool = False
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True)

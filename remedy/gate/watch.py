@@ -80,7 +80,7 @@ class Watch:
             ended = before.active_state == "failed" and before.left_inactive < before.entered_inactive
             self._begin = before.left_inactive + (now - before.entered_inactive if ended else 0.0)
         self._step_at = now
-        self._pulse = Pulse(now, self.expect.expected)
+        self._pulse = Pulse(now, self.expect)
         self._until = now + self.expect.timeout
 
     def __enter__(self) -> Watch:
@@ -229,6 +229,10 @@ class Watch:
                 return None
         if state.active_state == "failed":
             return self._failure(self._words.why, _failed(state), "state")
+        awaited = (self._words.has_ready_line or self.health.asks) and not self.expect.elsewhere
+        if state.sub_state == "exited" and state.type != "oneshot" and awaited and not self._members():
+            # RemainAfterExit= keeps a unit active of which nothing is left.
+            return self._failure(self._words.why, "the service's processes have all ended", "state")
         if state.active_state == "inactive":
             if state.type == "oneshot" and state.result == "success":
                 return self._verdict("healthy", "the oneshot service finished", "state")
@@ -308,7 +312,7 @@ class Watch:
 
     def _listens(self) -> bool:
         """Another service on the same port must not answer for this one."""
-        mine = processes.listens(self.health.place, self._members())
+        mine = None if self.expect.elsewhere else processes.listens(self.health.place, self._members())
         # Where that can't be seen the ready line is waited for, if there can be one.
         return mine if mine is not None else not self._words.has_ready_line or self.journal.why is not None
 
@@ -361,8 +365,8 @@ class Watch:
         words = f"not ready after {self._elapsed():.0f} s"
         if state.active_state == "activating" and self._settled:
             words += f"; the service answers, but systemd still waits for it (Type={state.type})"
-        elif self.health.last:
-            words += f"; {self.health.last}"
+        else:
+            words += "".join(f"; {part}" for part in self.health.unanswered(processes.ports(self._members())))
         unseen = self.journal.why or self._limit.why
         if unseen and self._words.has_ready_line:
             words += f"; a ready line could not have been seen: {unseen}"
@@ -372,7 +376,7 @@ class Watch:
         return processes.members(self.bus.properties().control_group)
 
     def _hung(self, now: float) -> Verdict | None:
-        if not self._running:
+        if not self._running or self.expect.elsewhere:
             return None
         why = self._pulse.hung(now, self._members)
         if why and self._limit.why and self._words.has_ready_line:

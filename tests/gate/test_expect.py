@@ -6,7 +6,9 @@ import pytest
 
 from remedy.errors import UsageError
 from remedy.gate.expect import deadline, expectation, seconds
-from remedy.unit.types import ExecCommand, Place, Service, Setting
+from remedy.gate.pulse import Pulse
+from remedy.gate.types import Expectation
+from remedy.unit.types import ExecCommand, Launch, Place, Service, Setting
 from remedy.value import replace
 
 PYTHON = "/venv/bin/python3"
@@ -51,6 +53,27 @@ def test_a_server_that_nobody_knows_need_only_answer_at_its_port() -> None:
     assert (unknown.ready, unknown.generate_url) == ((), None)
     wished = expectation(service("/srv/own-server", "--port", "81", HealthURL="http://127.0.0.1:81/up"), None)
     assert not wished.any_answer
+
+
+def test_a_ready_line_alone_is_held_to_longer_than_a_token() -> None:
+    proven = expectation(service("/venv/bin/vllm", "serve", "m"), None)
+    assert proven.settle < expectation(service("/srv/own-server"), None).settle == 5.0
+
+
+def test_what_runs_in_a_container_is_not_looked_for_in_the_unit() -> None:
+    argv = ("/usr/bin/docker", "run", "-p", "81:8000", "own/image")
+    launch = Launch(argv, None, {}, container="docker")
+    assert expectation(service(*argv), launch).elsewhere
+    assert not expectation(service("/srv/own-server"), None).elsewhere
+
+
+@pytest.mark.parametrize(
+    ("soft", "last", "patience"), [(True, None, 600.0), (True, 630.0, 1260.0), (False, None, 3600.0)]
+)
+def test_who_chose_a_long_timeout_is_given_half_of_it_in_silence(
+    soft: bool, last: float | None, patience: float
+) -> None:
+    assert Pulse(0.0, Expectation(timeout=7200.0, soft=soft, expected=last)).patience == patience
 
 
 @pytest.mark.parametrize(
