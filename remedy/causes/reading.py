@@ -144,8 +144,10 @@ def empty_sets(case: Case) -> tuple[Hit, ...]:
 def unexplained_builds(case: Case) -> tuple[Hit, ...]:
     """Lines that only say that a build failed, for facts to say why; none where a header of another library is missing,
     the sources are for another torch, the compiler itself crashed, or the start came further and ended of its input."""
-    explained = case.has(OTHERS_HEADER, TORCHS_API, *COMPILER_CRASHED) or _ended_elsewhere(case)
-    return () if explained else case.hits(*BUILD_FAILED)
+    failed = case.hits(*BUILD_FAILED)
+    if failed and (case.has(OTHERS_HEADER, TORCHS_API, *COMPILER_CRASHED) or _ended_elsewhere(case)):
+        return ()
+    return failed
 
 
 #: What is raised over data: of a build that failed, wrappers tell with other exceptions, and callers that do without it

@@ -38,7 +38,7 @@ _DEMAND: Final = (
     r"|compute_\d|Blackwell|Hopper))"
 )
 DEMANDED: Final = (
-    *any_of("or higher", "or newer", "or later", "or above", "or greater", "and above", pattern=_DEMAND),
+    *any_of("or higher", "or newer", "or later", "or above", "or greater", "and above", pattern=_DEMAND, needs="1"),
     Signature("+ ", _DEMAND, needs="required"),
     *any_of(
         "too old",
