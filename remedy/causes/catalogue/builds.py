@@ -86,7 +86,7 @@ _BUILDING: Final = (
     ),
     Signature("DeepGEMM warmup", weak=True, library="deep-gemm"),
     Signature("DeepGEMM", r"DeepGEMM.*(?:JIT|[Cc]ompil|[Pp]re-?compil|warm)", weak=True, library="deep-gemm"),
-    Signature("utotun", r"[Aa]utotun(?:ing|e process|er)", weak=True),
+    Signature("utotun", r"[Aa]utotun(?:ing|e process|er(?!\.))", weak=True),
     Signature("arm up", r"[Ww]arm(?:ing)? up .{0,40}(?:kernel|DeepGEMM|compile)", weak=True),
 )
 # vLLM names the processes that failed; none failed when it only ran out of patience. Some releases name none even of
