@@ -139,6 +139,17 @@ MISLED = [
         "WARNING! libcudart.so not found in any path.\nCUDA runtime path found: /opt/cuda/lib64/libcudart.so.11.0\n"
         "RuntimeError: CUDA Setup failed despite GPU being available.",
     ),
+    # a colon within a path to nvcc is a mount, a prefix of grep or scp: only one at an end is a root written like PATH
+    ({}, "docker run -v /opt/cuda/bin/nvcc:/usr/local/cuda/bin/nvcc img\nninja: build stopped: subcommand failed."),
+    ({}, "host:/usr/local/cuda/bin/nvcc a.cu\nninja: build stopped: subcommand failed."),
+    ({}, "[1/2] :/usr/local/cuda/bin/nvcc -c a.cu -o a.o\nKeyError: 'a'"),
+    # one old GPU by detection, no list
+    ({}, "['-gencode=arch=compute_70,code=sm_70']\nRuntimeError: FlashInfer requires sm75+"),
+    (
+        {"sm": "7.0"},
+        "['-gencode=arch=compute_70,code=sm_70', '-gencode=arch=compute_80,code=sm_80']\n"
+        "RuntimeError: FlashInfer requires sm75+",
+    ),
 ]
 
 
@@ -157,6 +168,18 @@ def test_a_fault_of_the_machine_that_had_no_part(facts: dict[str, object], log: 
             "cuda-home-invalid",
         ),
         ({"cuda_home": "/opt/cuda/bin", "sm": "9.0"}, "ninja: build stopped: subcommand failed.", "cuda-home-invalid"),
+        (
+            {},
+            "FAILED: a.o\n/usr/local/cuda-12.8:/bin/nvcc -c a.cu -o a.o\nninja: build stopped: subcommand failed.",
+            "cuda-home-invalid",
+        ),
+        ({}, "Error building extension 'x': [1/2] :/opt/cuda/bin/nvcc -DA -c x.cu -o x.o", "cuda-home-invalid"),
+        (
+            {},
+            "RuntimeError: FlashInfer requires sm75+\n"
+            "['-gencode=arch=compute_61,code=sm_61', '-gencode=arch=compute_120,code=sm_120']",
+            "arch-list-wrong",
+        ),
         ({"nvcc": "11.8", "torch_cuda": "12.1"}, "ninja: build stopped: subcommand failed.", "nvcc-torch-mismatch"),
         (
             {"nvcc": "11.8", "torch_cuda": "12.1"},

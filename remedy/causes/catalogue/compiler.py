@@ -131,6 +131,8 @@ _NEWER_OPTIONS: Final = (
 )
 _TOO_OLD: Final = (
     *DEMANDED,
+    # sampling.cuh asks for FlagHeads where nvcc is under 12.1; the CUB that FlashInfer ships has it no longer.
+    Signature("FlagHeads", r'BlockAdjacentDifference<.*has no member "FlagHeads', library="flashinfer"),
     Signature(
         "NVCC version", r"NVCC version (?:should be >=|must be at least) ?(?P<needed>[\d.]+)", library="deep-gemm"
     ),

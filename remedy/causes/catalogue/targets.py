@@ -45,6 +45,10 @@ _NO_NUMBER: Final = Signature("invalid literal for int()", r"base 10: '(?P<part>
 _CONTEXT: Final = Signature("compilation_context", weak=True, library="flashinfer")
 _SET_LIST: Final = Signature("set TVM_FFI_CUDA_ARCH_LIST", library="tvm-ffi")
 _GENCODE: Final = Signature("gencode", r"-gencode[= ]arch=compute_(?P<arch>\d+[af]?)", weak=True)
+# torch's _get_cuda_arch_flags(), printed by who looked for the fault: targets from before 7.5 beside later ones.
+_OLD_BESIDE_NEW: Final = Signature(
+    "', '-gencode=arch=", r"arch=compute_(?:[2-6]\d|7[0-4])\b.*arch=compute_(?:7[5-9]|[89]\d|1\d\d)", weak=True
+)
 _REQUIRES_TARGET: Final = Signature("requires .target", r"requires \.target (?P<target>sm_\w+)")
 # CUTLASS, in code that was compiled without the target's suffix: here by a command that shows it, else in a wheel.
 _CONDITIONAL: Final = Signature("rch conditional MMA instruction used without targeting", weak=True)
@@ -114,6 +118,9 @@ def _empty_with_list(case: Case, empty: tuple[Hit, ...]) -> Claim | None:
     if not facts and rules.nvcc_serves(case.facts, flashinfer=True) and (case.facts.sm or (0, 0)) >= (7, 5):
         text = "nvcc is new enough for this GPU, so a list of architectures must have emptied the targets"
         facts = (case.fact(text, "nvcc"),)
+    if not facts and torch and case.has(_OLD_BESIDE_NEW) and (case.facts.sm or (7, 5)) >= (7, 5):
+        # detection would have named this machine's GPU alone
+        return claim_from(empty + case.hits(_OLD_BESIDE_NEW), certainty="likely", weight=Weight.DECISIVE)
     if not facts:
         return None
     certainty: Certainty = "confirmed" if _listed(case, names) else "likely"
@@ -249,6 +256,7 @@ CAUSES: Final = (
             _NO_NUMBER,
             _CONTEXT,
             _GENCODE,
+            _OLD_BESIDE_NEW,
             _CONDITIONAL,
             *_PLAIN_TARGET,
             *EMPTY_ARCHS,

@@ -89,6 +89,16 @@ def _misspelt(case: Case) -> Claim | None:
             return claim_from(sought[:2], facts, weight=Weight.DECISIVE)
         if fault and built:
             return claim_from(built[:2], facts, certainty="likely", weight=Weight.NOTED)
+    return _ran_from_list(case) if reading.failed_builds(case) else None
+
+
+def _ran_from_list(case: Case) -> Claim | None:
+    """A failed build whose compiler lies below a root that was written like PATH: no such file can be."""
+    for hit in case.hits(NVCC_RUN):
+        root = reading.root_of(hit.groups["nvcc"])
+        if ":" in (root[:1], root[-1:]):
+            fact = case.fact(f"CUDA_HOME is {root!r}: {rules.root_fault(root)}", "CUDA_HOME")
+            return claim_from((hit,), (fact,), certainty="likely", weight=Weight.DECISIVE)
     return None
 
 
