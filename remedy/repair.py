@@ -148,9 +148,9 @@ def hooks(seen: Look, plan: Plan, wishes: Wishes) -> Hooks:
 
 def planned(seen: Look, plan: Plan) -> tuple[Service, Launch]:
     """The service as it would be started after the plan's edits."""
+    from remedy.overlay import Overlaid
     from remedy.unit.edit import effective
     from remedy.unit.launch import launch
-    from remedy.view import Overlaid
 
     edits: tuple[FileEdit, ...] = tuple(step.edit for step in plan.steps if isinstance(step, EditFile))
     if not edits:

@@ -14,7 +14,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 PACKAGE = PROJECT / "remedy"
 #: Each room may import those before it, and the plain tools below all rooms.
 ROOMS = ("unit", "facts", "jit", "causes", "plan", "gate", "change")
-TOOLS = ("errors", "hints", "value", "view", "listing", "pattern")
+TOOLS = ("errors", "hints", "value", "view", "overlay", "listing", "pattern")
 #: What leads through the rooms, shows what they say, or takes what people type.
 ABOVE = ("show", "road", "proof", "prewarm", "repair", "worker", "settle", "remote", "cli", "__main__")
 PURE = ("unit", "jit", "causes", "plan")

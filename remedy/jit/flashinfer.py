@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from remedy.facts.types import Version
 from remedy.hints import Final
-from remedy.jit import caches, devices, flashinfer_cache, judge, lookup, servers, tables, torch_archs, vllm
+from remedy.jit import caches, devices, flashinfer_cache, judge, lookup, servers, tables, torch_archs
 from remedy.jit.flashinfer_archs import VARIABLE, Archs, NotBuildable, detected, listed, normalised, requirement
 from remedy.jit.lookup import Found
 from remedy.jit.tables import Capability
@@ -213,7 +213,11 @@ def _imported(case: Case) -> bool:
     """
     if case.capabilities and max(case.capabilities) < _LOWEST:
         return False
-    return not servers.runs(case.context, "vllm") or vllm.flashinfer_is_on(case.context)
+    if not servers.runs(case.context, "vllm"):
+        return True
+    from remedy.jit import vllm
+
+    return vllm.flashinfer_is_on(case.context)
 
 
 def _fatal(case: Case) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from remedy.jit.types import Problem, Resolution
+from remedy.overlay import Overlaid
 from remedy.plan.draft import Draft
 from remedy.plan.inputs import Inputs
 from remedy.unit.edit import effective, set_environment, set_setting
 from remedy.unit.launch import launch
 from remedy.unit.types import EditRefused, FileEdit, Launch, Service
 from remedy.value import dataclass, replace
-from remedy.view import Overlaid, View
+from remedy.view import View
 
 
 @dataclass(frozen=True)

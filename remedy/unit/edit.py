@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from remedy.overlay import Overlaid
 from remedy.unit.edit_place import Writable
 from remedy.unit.edit_quoting import writable_text
 from remedy.unit.edit_settings import setting_holds, ways_for_setting
@@ -19,7 +20,7 @@ from remedy.unit.load import load
 from remedy.unit.types import EditRefused, EditStyle, FileEdit, Manager, Service
 from remedy.unit.values import is_name
 from remedy.value import replace
-from remedy.view import Overlaid, View
+from remedy.view import View
 
 _IMPOSSIBLE = "no variable of a unit file can have this name or value"
 _UNDONE = "the value of another wanted variable changes this one as well"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 
+from remedy.overlay import Overlaid
 from remedy.unit.document import Document, parse
 from remedy.unit.edit_place import Writable, keeps_environment_file, keeps_unit_file, other_readers, unit_folder
 from remedy.unit.launch import launch
 from remedy.unit.load import load
 from remedy.unit.types import EditRefused, EditStyle, FileEdit, Launch, Manager, Place, Service
 from remedy.value import dataclass, field, replace
-from remedy.view import Overlaid, View
+from remedy.view import View
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 
-from remedy.unit.launch_programs import CONTAINERS, USER_SWITCHES, WRAPPERS, follow_user_switch, follow_wrapper
 from remedy.unit.launch_python import finish_python, is_python
 from remedy.unit.launch_stage import Stage, home_of
 from remedy.unit.types import ExecCommand, Launch, Service, Variable
@@ -106,10 +105,14 @@ def _follow(stage: Stage, view: View) -> Launch:
 def _step(stage: Stage, view: View) -> Stage:
     """One program: look through it where it is known to execute another."""
     name = posixpath.basename(stage.argv[0])
-    if name in WRAPPERS:
-        return follow_wrapper(stage, name)
-    if name in USER_SWITCHES:
-        return follow_user_switch(stage, view)
+    if is_python(name):
+        return _python(stage, name, view)
+    from remedy.unit import launch_programs as programs
+
+    if name in programs.WRAPPERS:
+        return programs.follow_wrapper(stage, name)
+    if name in programs.USER_SWITCHES:
+        return programs.follow_user_switch(stage, view)
     if name in ("env", "genv"):
         from remedy.unit.launch_env import follow_env
 
@@ -124,17 +127,20 @@ def _step(stage: Stage, view: View) -> Stage:
         return follow_chooser(stage, name, view)
     if name == "uvx":
         return stage.note(f"{stage.place}: uvx makes its environment when it runs").end()
-    if name in CONTAINERS:
+    if name in programs.CONTAINERS:
         return replace(stage.hop("runs an image: the toolchain is inside it"), container=name).end()
     path = stage.find(stage.argv[0], view)
-    if is_python(name):
-        if path is None:
-            return stage.note(f"{stage.place}: {name} is nowhere on PATH").end()
-        # pyenv's and asdf's shims are scripts that look for the Python to run.
-        return _file(stage, path, view) if "/shims/" in path else finish_python(stage, path, view)
     if path is None:
         return stage.note(f"{stage.place}: {stage.argv[0]} is nowhere on PATH").end()
     return _file(stage, path, view)
+
+
+def _python(stage: Stage, name: str, view: View) -> Stage:
+    path = stage.find(stage.argv[0], view)
+    if path is None:
+        return stage.note(f"{stage.place}: {name} is nowhere on PATH").end()
+    # pyenv's and asdf's shims are scripts that look for the Python to run.
+    return _file(stage, path, view) if "/shims/" in path else finish_python(stage, path, view)
 
 
 def _file(stage: Stage, path: str, view: View) -> Stage:

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from remedy.overlay import Overlaid
 from remedy.unit.edit import effective, set_environment, set_setting
 from remedy.unit.launch import launch
 from remedy.unit.load import load
 from remedy.unit.manager import manager_from
 from remedy.unit.types import EditRefused, EditStyle, FileEdit, Service
-from remedy.view import Overlaid, Stat
+from remedy.view import Stat
 from tests.memory import MemoryView
 
 NAME = "s.service"

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from remedy.overlay import Overlaid
 from remedy.unit.edit import set_environment
 from remedy.unit.edit_envfile import with_file_line, with_file_value, without_file_value
 from remedy.unit.edit_quoting import assignment_word
@@ -14,7 +15,6 @@ from remedy.unit.launch import launch
 from remedy.unit.load import load
 from remedy.unit.manager import manager_from
 from remedy.unit.words import split
-from remedy.view import Overlaid
 from tests.memory import MemoryView
 
 UNIT = "/etc/systemd/system/s.service"
