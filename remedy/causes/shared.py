@@ -145,12 +145,13 @@ JIT_AT_WORK: Final = (
     Signature("cpp_extension.py", weak=True, library="torch"),
     Signature("tilelang", weak=True, library="tilelang"),
 )
+# Triton's word for any failure of its ptxas
+TRITON_CODEGEN: Final = Signature("Internal Triton PTX", weak=True, library="triton")
 TRITON_AT_WORK: Final = (
     Signature("triton", weak=True, library="triton"),
     Signature("inductor", weak=True, library="inductor"),
     Signature("PTXASError", weak=True, library="triton"),
-    # Triton 2 and 3.0
-    Signature("Internal Triton PTX", weak=True, library="triton"),
+    TRITON_CODEGEN,
 )
 PERMISSION: Final = (
     Signature("[Errno 13]", r"\[Errno 13\] [^:'\"/]{2,60}: ['\"](?P<path>[/~.][^'\"]*)"),

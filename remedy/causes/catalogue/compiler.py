@@ -46,6 +46,10 @@ _NOT_FOUND: Final = (
         library="torch",
     ),
     Signature("nvcc was not found", r"(?:unavailable since|was requested, but) nvcc was not found"),
+    # what stands on the stack has raised: torch's and the set-up scripts' ways to say that there is no CUDA_HOME
+    Signature("_join_cuda_home(", library="torch"),
+    Signature("library_paths(cuda", r"\+= library_paths\(cuda", library="torch"),
+    Signature("raise_if_cuda_home_none("),
     # the set-up scripts of flash-attn and its kin go on without nvcc, to a name that only nvcc would have set
     Signature("'bare_metal_version' is not defined"),
     Signature("FlashInfer kernels are disabled", r"nvcc \(", library="flashinfer"),
@@ -88,6 +92,10 @@ _SWITCHED_OFF: Final = Signature(
 )
 
 
+# pip's words, and uv's.
+_WHEEL_FAILED: Final = any_of(
+    "did not run successfully", "exited-with-error", "The build backend returned an error", pattern="", weak=True
+)
 # What an interactive shell says to whoever tries it out; in a service's log, a wrapper script.
 _TRIED: Final = Signature(
     "nvcc", r"^(?:-?\w*sh|which): (?:[^:]{1,12}: )?(?:no (?=nvcc in)|)(?P<program>nvcc)(?:: \S| in \()"
@@ -105,7 +113,9 @@ def _not_found(case: Case) -> Claim | None:
     if switched_off and not (named or said) and case.facts.flashinfer and not case.facts.nvcc:
         text = "FlashInfer is installed, and no nvcc is known: vLLM has switched FlashInfer off"
         return claim_from(switched_off, (case.fact(text),), certainty="likely")
-    return claim_from(tuple(sorted(named + said, key=lambda hit: hit.line.number))) or _tried_out(case)
+    # Of a wheel's own set-up script, a warning is the reason that the wheel could not be built.
+    weight = Weight.DECISIVE if said and case.has(*_WHEEL_FAILED) else None
+    return claim_from(tuple(sorted(named + said, key=lambda hit: hit.line.number)), weight=weight) or _tried_out(case)
 
 
 def _tried_out(case: Case) -> Claim | None:
@@ -330,7 +340,16 @@ CAUSES: Final = (
         summary="A library has to compile a CUDA kernel and finds no nvcc where it looks.",
         advice="`remedy fix {unit}` installs or points to a toolkit that suits torch and the GPU.",
         judge=_not_found,
-        signatures=(*_NOT_FOUND, _TRIED, _SWITCHED_OFF, SHELL_NOT_FOUND, *NVCC_MISSING, NVCC_RUN, *NINJA_127),
+        signatures=(
+            *_NOT_FOUND,
+            _TRIED,
+            _SWITCHED_OFF,
+            *_WHEEL_FAILED,
+            SHELL_NOT_FOUND,
+            *NVCC_MISSING,
+            NVCC_RUN,
+            *NINJA_127,
+        ),
         observable=True,
         page=Page(
             meaning="FlashInfer, torch's extensions, TVM-FFI, SGLang, DeepGEMM and TileLang compile kernels on the "

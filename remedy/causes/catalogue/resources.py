@@ -68,7 +68,6 @@ _SIGKILL: Final = Signature("9/KILL", r"code=killed, status=9/KILL|status=9/KILL
 _EXIT_137: Final = Signature(
     "xit", r"[Ee]xit(?:ed)?[ _]?(?:with )?(?:[Cc]ode|[Ss]tatus)?[\"']?[:=]? ?\(?137\b", weak=True, needs="137"
 )
-_MEMORY_PEAK: Final = Signature("memory peak", weak=True)
 _MINUS_9: Final = (
     Signature("SIGKILL", r"(?<!after )(?<!survived )(?<!ending )SIGKILL", weak=True),
     *any_of(

@@ -20,6 +20,7 @@ from remedy.causes.shared import (
     OLD_PTX_ISA,
     SOURCE_ERRORS,
     TRITON_AT_WORK,
+    TRITON_CODEGEN,
     UNDEFINED_VALUE,
     UNSUPPORTED_ARCH,
 )
@@ -153,11 +154,26 @@ _PTXAS_VERSION: Final = (
     Signature("ptxas too old", library="jax"),
     Signature("ptxas does not support CC", library="jax"),
 )
-# The ptxas of Triton's wheels, up to 12.8, for what came after it; ptxas-blackwell beside it is another.
+# Triton's own ptxas, as subprocess and Triton tell of its failure; what it said itself may stand elsewhere.
 _BUNDLED_PTXAS: Final = Signature(
-    "backends/nvidia/bin/ptxas'", r"--gpu-name=sm_(?P<arch>(?:103|110|121)[af]?)", needs="exit status", library="triton"
+    "backends/nvidia/bin/ptxas'", r"--gpu-name=sm_(?P<arch>1\d\d)", needs="exit status 255", weak=True, library="triton"
 )
+_PTXAS_SAID: Final = Signature(
+    "ptxas", r"ptxas\S*\s+(?:\S+, line \d+; )?(?:fatal|error)\s*:|\bptxas\b.*line \d+;", weak=True
+)
+# The latest ptxas that Triton's wheels call so is 12.8's, and ptxas-blackwell is another: these came later.
+_AFTER_BUNDLED: Final = ((10, 3), (11, 0), (12, 1))
 _PTXAS_KNOWN: Final = Signature("sm_", r"'sm_\w+' is not a recognized processor", library="triton")
+
+
+def _wordless(case: Case) -> tuple[Hit, ...]:
+    """Triton's ptxas failed, and its own words are not in the log: a GPU that is newer than it is told by number."""
+    if case.has(_PTXAS_SAID):
+        return ()
+    sm = case.facts.sm
+    after = [f"{major}{minor}" for major, minor in _AFTER_BUNDLED]
+    run = tuple(hit for hit in case.hits(_BUNDLED_PTXAS) if hit.groups["arch"] in after or (sm and sm >= (10, 0)))
+    return run or (case.hits(TRITON_CODEGEN) if sm in _AFTER_BUNDLED else ())
 
 
 def _ptxas(case: Case) -> Claim | None:
@@ -173,8 +189,11 @@ def _ptxas(case: Case) -> Claim | None:
     facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm and sm >= (10, 0) else ()
     if hits:
         return claim_from(hits, facts)
-    unknown = case.hits(_PTXAS_KNOWN, _BUNDLED_PTXAS)
-    return claim_from(unknown, facts, certainty="likely") if unknown else None
+    unknown = case.hits(_PTXAS_KNOWN)
+    if unknown:
+        return claim_from(unknown, facts, certainty="likely")
+    wordless = _wordless(case)
+    return claim_from(wordless, facts, certainty="likely", weight=Weight.DECISIVE) if wordless else None
 
 
 # --- kernel-image-missing -----------------------------------------------------------------------------------------
@@ -309,6 +328,7 @@ CAUSES: Final = (
             *_PTXAS_VERSION,
             _PTXAS_KNOWN,
             _BUNDLED_PTXAS,
+            _PTXAS_SAID,
             *TRITON_AT_WORK,
         ),
         page=Page(
