@@ -1,4 +1,4 @@
-"""What the machine must bring besides CUDA: a host compiler, Python's headers, ninja."""
+"""What the machine must bring besides CUDA: a host compiler, Python's headers, ninja, a C library that CUDA knows."""
 
 from __future__ import annotations
 
@@ -126,6 +126,26 @@ def _rocm(case: Case) -> Claim | None:
     if not hits or re.search(_AMD, gpu):
         return None
     return claim_from(hits, tuple(case.fact(text) for text in nvidia[:1]))
+
+
+_MATH: Final = r"(?:cospi|sinpi|sincospi|rsqrt)f?\b"
+_REDECLARED: Final = (
+    Signature("previous function", r"previous function \"" + _MATH),
+    Signature("exception specifi", r"exception specifi.{0,300}\b" + _MATH),
+    Signature("exception specifi", _MATH + r".{0,300}exception specifi"),
+    *any_of("mathcalls", "math_functions", pattern=r"(?:mathcalls|math_functions)\S*(?:\(\d+\))?:.{0,200}\b" + _MATH),
+)
+_REDECLARED_WEAK: Final = Signature("exception specification is incompatible", weak=True)
+
+
+def _glibc(case: Case) -> Claim | None:
+    text = rules.glibc_conflicts(case.facts)
+    facts = (case.fact(text, "os"),) if text else ()
+    hits = case.hits(*_REDECLARED)
+    if hits:
+        return claim_from(hits, facts)
+    weak = case.hits(_REDECLARED_WEAK)
+    return claim_from(weak, facts, certainty="likely", weight=Weight.DECISIVE) if weak else None
 
 
 CAUSES: Final = (
@@ -277,6 +297,32 @@ CAUSES: Final = (
             "NVIDIA's.",
             mending="TVM_FFI_GPU_BACKEND=cuda in the unit's environment, or TVM-FFI 0.1.15, which asks torch first.",
             sources=("apache-tvm-ffi 0.1.9 to 0.1.15, cpp/extension.py",),
+        ),
+    ),
+    Cause(
+        id="glibc-too-new",
+        title="this C library is too new for the toolkit",
+        handling="mend",
+        mend="toolkit",
+        toolchain=True,
+        rank=46,
+        known_by=rules.nvcc_fails_on_glibc,
+        summary="glibc 2.41 and later declare cospi, sinpi and rsqrt otherwise than CUDA's headers up to 12.9: no .cu "
+        "file compiles, whatever gcc is used.",
+        advice="`remedy fix {unit}` brings a toolkit of CUDA 13 or later.",
+        judge=_glibc,
+        signatures=(*_REDECLARED, _REDECLARED_WEAK),
+        observable=True,
+        page=Page(
+            meaning="Both the C library and CUDA's crt/math_functions.h declare cospi, sinpi and rsqrt. Since glibc "
+            "2.41 the declarations differ in their exception specification, and nvcc stops.",
+            origin="Debian 13, Ubuntu 25.04, Fedora 42 and rolling distributions with a CUDA 12 toolkit.",
+            recognised='`exception specification is incompatible with that of previous function "cospi"` in '
+            "bits/mathcalls.h.",
+            mending="A CUDA 13 toolkit. Nothing in the unit can mend it.",
+            avoid="Another gcc doesn't help: the conflict is between two headers. Patching math_functions.h is undone "
+            "by the next package.",
+            sources=("glibc 2.41 NEWS", "CUDA 12.9 and 13.0, crt/math_functions.h"),
         ),
     ),
 )

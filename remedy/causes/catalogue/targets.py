@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, Hit, claim_from
-from remedy.causes.catalogue.compiler import nvcc_isa
+from remedy.causes.catalogue.age import nvcc_isa
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     BUILD_FAILED,

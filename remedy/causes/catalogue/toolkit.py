@@ -219,28 +219,6 @@ def _not_linkable(case: Case) -> Claim | None:
     return None
 
 
-# --- glibc-too-new ------------------------------------------------------------------------------------------------
-
-_MATH: Final = r"(?:cospi|sinpi|sincospi|rsqrt)f?\b"
-_REDECLARED: Final = (
-    Signature("previous function", r"previous function \"" + _MATH),
-    Signature("exception specifi", r"exception specifi.{0,300}\b" + _MATH),
-    Signature("exception specifi", _MATH + r".{0,300}exception specifi"),
-    *any_of("mathcalls", "math_functions", pattern=r"(?:mathcalls|math_functions)\S*(?:\(\d+\))?:.{0,200}\b" + _MATH),
-)
-_REDECLARED_WEAK: Final = Signature("exception specification is incompatible", weak=True)
-
-
-def _glibc(case: Case) -> Claim | None:
-    text = rules.glibc_conflicts(case.facts)
-    facts = (case.fact(text, "os"),) if text else ()
-    hits = case.hits(*_REDECLARED)
-    if hits:
-        return claim_from(hits, facts)
-    weak = case.hits(_REDECLARED_WEAK)
-    return claim_from(weak, facts, certainty="likely", weight=Weight.DECISIVE) if weak else None
-
-
 CAUSES: Final = (
     Cause(
         id="cuda-home-invalid",
@@ -375,32 +353,6 @@ CAUSES: Final = (
             "linked with the wrong runtime are moved aside.",
             avoid="Symlinks made by hand inside site-packages are lost with the next pip upgrade.",
             sources=("flashinfer 0.4 to 0.7, jit/cpp_ext.py", "apache-tvm-ffi 0.1, cpp/extension.py", "ld(1)"),
-        ),
-    ),
-    Cause(
-        id="glibc-too-new",
-        title="this C library is too new for the toolkit",
-        handling="mend",
-        mend="toolkit",
-        toolchain=True,
-        rank=46,
-        known_by=rules.nvcc_fails_on_glibc,
-        summary="glibc 2.41 and later declare cospi, sinpi and rsqrt otherwise than CUDA's headers up to 12.9: no .cu "
-        "file compiles, whatever gcc is used.",
-        advice="`remedy fix {unit}` brings a toolkit of CUDA 13 or later.",
-        judge=_glibc,
-        signatures=(*_REDECLARED, _REDECLARED_WEAK),
-        observable=True,
-        page=Page(
-            meaning="Both the C library and CUDA's crt/math_functions.h declare cospi, sinpi and rsqrt. Since glibc "
-            "2.41 the declarations differ in their exception specification, and nvcc stops.",
-            origin="Debian 13, Ubuntu 25.04, Fedora 42 and rolling distributions with a CUDA 12 toolkit.",
-            recognised='`exception specification is incompatible with that of previous function "cospi"` in '
-            "bits/mathcalls.h.",
-            mending="A CUDA 13 toolkit. Nothing in the unit can mend it.",
-            avoid="Another gcc doesn't help: the conflict is between two headers. Patching math_functions.h is undone "
-            "by the next package.",
-            sources=("glibc 2.41 NEWS", "CUDA 12.9 and 13.0, crt/math_functions.h"),
         ),
     ),
 )

@@ -1,0 +1,194 @@
+"""The GPUs: none there, or none that answers yet."""
+
+from __future__ import annotations
+
+import re
+
+from remedy.causes import rules
+from remedy.causes.case import Case, claim_from
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
+from remedy.causes.shared import (
+    NO_GPU,
+)
+from remedy.hints import Final
+
+# --- gpu-missing, gpu-not-ready -----------------------------------------------------------------------------------
+
+#: No device answers: none is there, or the driver that it would answer through is another.
+GONE: Final = (
+    Signature("fallen off the bus"),
+    Signature("Xid", r"Xid \([^)]*\): (?P<xid>79|48|62|74|95|119|120|140|154)\b"),
+    Signature("No devices were found"),
+    Signature("no CUDA devices found"),
+    Signature("No visible GPU devices"),
+    Signature("no supported devices found for platform CUDA"),
+    Signature("CUDA initialization failure with error", r"failure with error:? 100\b", library="tensorrt"),
+    Signature("ommunicate with the NVIDIA driver"),
+    Signature("cudaSetDevice err: 999"),
+    Signature("Failed to infer device type"),
+    Signature(
+        "NVML",
+        r"NVML Shared Library Not Found|Failed to initialize NVML|NVML: (?:Unknown Error|Not Found"
+        r"|Driver Not Loaded|GPU is lost)|NVMLError_\w+",
+    ),
+    # NVIDIA's Go bindings, where dlopen of libnvidia-ml.so.1 fails (the device plugin for Kubernetes, nvidia-docker)
+    Signature("could not load NVML library"),
+    Signature("GPU is lost"),
+    Signature("RmInitAdapter failed"),
+    # kernel and udev: no device that this driver serves, or a module that does not fit the running kernel
+    Signature("The NVIDIA probe routine failed"),
+    Signature(
+        "modprobe", r"modprobe[^']*nvidia\S*' failed with exit code|modprobe: .*(?:nvidia.*not found|insert '?nvidia)"
+    ),
+    Signature("CUDA unknown error"),
+    Signature("unknown error", r"(?:CUDA error|failed to initialize CUDA)\S{0,12}: unknown error"),
+    Signature("busy or unavailable", r"CUDA-capable device.{0,20} busy or unavailable"),
+    *any_of("cudaErrorDevicesUnavailable", "CUDA_ERROR_DEVICE_UNAVAILABLE", pattern=r"(?i)device_?s?_?unavailable"),
+    Signature("CUDA error 999"),
+    Signature("o nvidia devices detected"),
+    Signature("driver library init failure"),
+    Signature("o usable GPU found"),
+    Signature("nvalid device ordinal"),
+    # a GPU that is asked for by its number: ultralytics and YOLOv5, dorado, llama.cpp
+    Signature("nvalid CUDA ", r"nvalid CUDA (?:'(?:device=|--device )|device (?:index|id|ordinal))"),
+    Signature("nvalid `--device", r"nvalid `--device \S+` request, valid devices are"),
+    Signature("invalid value for main_gpu", r"main_gpu: \d+ \(available devices: "),
+    Signature("could not select device driver", r"capabilities: \[\[gpu|driver \\?\"(?:nvidia|cdi)"),
+    Signature("unknown or invalid runtime name: nvidia"),
+    Signature("nknown runtime specified nvidia"),
+    Signature("nvidia-container-runtime", r"\"nvidia-container-runtime\S*: executable file not found"),
+    # libnvidia-container's own words; what is behind the colon may name another cause
+    *any_of(
+        "nvidia-container-cli", "nvml error", pattern=r"nvidia-container-cli: (?!requirement)\w+ error: |\bnvml error: "
+    ),
+    Signature("etermine the device handle for GPU"),
+    # nvml.h by number: not loaded, no library, lost, no operating system access
+    *any_of("nvml", "NVML", pattern=r"(?i)nvml.{0,20}(?:init\w*|error|fail\w*)\b\D{1,20}\b(?:9|12|15|17)$"),
+    Signature("Driver is present, but CUDA failed to initialize"),
+    Signature("Torch not compiled with CUDA enabled"),
+    Signature("uncorrectable ECC error"),
+    *any_of("ECC_UNCORRECTABLE", "ErrorECCUncorrectable", pattern="(?i)ecc_?uncorrectable"),
+    Signature("compiled without CUDA support", r"(?:PyTorch|[Tt]orch) was compiled without CUDA support"),
+    Signature("requires CUDA support", r"torch\.\S+ requires CUDA support"),
+    Signature("is not visible (CUDA_VISIBLE_DEVICES", library="torch"),
+    Signature("Invalid device id", r"AssertionError: Invalid device id", library="torch"),
+    Signature("annot detect device", r"annot detect device [`'\"]cuda", library="tvm"),
+    Signature("No CUDA architecture was specified or GPU detected", library="tvm"),
+    Signature("CUDA initialization", r"CUDA initialization: .*(?:no|No) (?:CUDA|NVIDIA)"),
+    Signature("no GPU detected"),
+    Signature("no compatible GPUs were discovered"),
+    Signature("No CUDA runtime", r"No CUDA runtime is found$"),
+    # torch.utils.cpp_extension without a list: the list of the GPUs that it counts is empty
+    Signature("arch_list[-1] += '+PTX'", library="torch"),
+    Signature("number of available GPUs", r"(?:larger than|exceeds?) .{0,30}number of available GPUs"),
+    Signature("Device string must not be empty", library="vllm"),
+    *any_of(
+        "o GPU",
+        "o NVIDIA GPU",
+        "o gpu",
+        "o nvidia gpu",
+        pattern=r"(?i)no (?:nvidia )?gpus? (?:is |are |was |were )?(?:found|detected|available|visible)"
+        r"(?!.{0,9}falling back)",
+    ),
+    Signature("CUDA is not available"),
+    Signature("/dev/nvidia", r"/dev/nvidia[\w-]*.{0,40}[Nn]o such file"),
+)
+_CUDA_FREE: Final = "Torch not compiled with CUDA enabled"
+_BOOT: Final = (
+    Signature("NVRM: loading NVIDIA", weak=True),
+    Signature("nvidia: loading out-of-tree module", weak=True),
+    Signature(
+        "nvidia-persistenced",
+        r"[Ss]tarted .*(?:nvidia-persistenced|NVIDIA Persistence)|nvidia-persistenced.*(?:Started|Starting)",
+        weak=True,
+    ),
+    Signature("nvidia", r"nvidia\S*: module license|\[drm\] \[nvidia-drm\]|nvidia-modeset: Loading", weak=True),
+    Signature("-- Boot", r"^-- Boot [0-9a-f]{8,}", weak=True),
+    Signature("Linux version", weak=True),
+    Signature("/dev/nvidia", r"/dev/nvidia[\w-]*.{0,40}(?:[Nn]o such file|not exist|not found)", weak=True),
+)
+# torch's wrapper around whatever the driver said.
+_COUNTING: Final = Signature("nexpected error from cudaGetDeviceCount", weak=True)
+# On NVSwitch machines the fabric manager must have come first (CUDA driver API, CUDA_ERROR_SYSTEM_NOT_READY).
+_FABRIC: Final = (Signature("system not yet initialized"), Signature("SYSTEM_NOT_READY"))
+# systemd.unit(5), ConditionPathExists=: the manager's words where the nodes were not there yet, and systemctl's
+_NO_NODES: Final = any_of(
+    "unmet condition check",
+    "was not met",
+    pattern=r"Condition\w+=\|?/dev/nvidia\S*",
+)
+_BOOT_NOTE: Final = r"(?i)\bboot|reboot|after (?:power|restart)|before the driver|later by hand|manual(?:ly)? .*works"
+
+
+def _not_ready(case: Case) -> Claim | None:
+    """No GPU at boot, and the driver came afterwards."""
+    fabric = case.hits(*_FABRIC)
+    if fabric:
+        return claim_from(fabric)
+    missing = case.hits(*NO_GPU, *GONE)
+    boot = case.hits(*_BOOT)
+    noted = case.facts.note is not None and re.search(_BOOT_NOTE, case.facts.note)
+    if missing and boot and boot[-1].line.number > missing[0].line.number:
+        return claim_from(missing[:2] + boot[-1:], certainty="likely", weight=Weight.DECISIVE)
+    if missing and (boot or noted):
+        told = (case.fact(case.facts.note or "", "note"),) if noted else ()
+        return claim_from(missing[:2] + boot[:1], told, certainty="likely")
+    # A CUDA program sees no device although the driver's version is known: the driver is there now.
+    if case.has(*NO_GPU) and case.facts.driver and case.facts.gpu and not rules.driver_lacks(case.facts):
+        text = f"the driver ({rules.dotted(case.facts.driver)}) and the GPU ({case.facts.gpu}) are there now"
+        return claim_from(case.hits(*NO_GPU), (case.fact(text, "driver"),), certainty="possible", weight=Weight.NOTED)
+    return claim_from(case.hits(*_NO_NODES), certainty="likely", weight=Weight.NOTED)
+
+
+def _missing(case: Case) -> Claim | None:
+    return claim_from(case.hits(*NO_GPU, *GONE)) or claim_from(
+        case.hits(_COUNTING), certainty="possible", weight=Weight.NOTED
+    )
+
+
+CAUSES: Final = (
+    Cause(
+        id="gpu-not-ready",
+        title="at boot the service came before the driver",
+        handling="mend",
+        mend="after-driver",
+        rank=24,
+        summary="At boot the service started before the NVIDIA driver or its device nodes were there.",
+        advice="`remedy fix {unit}` orders it after the driver (After=, Wants=nvidia-persistenced.service).",
+        judge=_not_ready,
+        signatures=(*NO_GPU, *GONE, *_BOOT, *_FABRIC, *_NO_NODES),
+        page=Page(
+            meaning="The program asked for a GPU seconds before there was one. Started by hand later, it works.",
+            origin="Nothing in the unit waits for the driver: multi-user.target doesn't. The module loads late, "
+            "device nodes are made by the first user, persistence daemons and fabric managers take their time.",
+            recognised="`no CUDA-capable device is detected` in the first seconds of a boot, and the kernel's lines on "
+            "loading the NVIDIA module after it; or the GPU is there now.",
+            mending="After=nvidia-persistenced.service with Wants=; on NVSwitch machines After="
+            "nvidia-fabricmanager.service. Restart=on-failure with a few seconds is a second net.",
+            avoid="`sleep 30` in ExecStartPre= guesses.",
+            sources=("systemd.unit(5), After= and Wants=",),
+        ),
+    ),
+    Cause(
+        id="gpu-missing",
+        title="no GPU is visible, or one is gone",
+        handling="advise",
+        rank=25,
+        summary="The service sees no GPU, or one has dropped out.",
+        advice="Run `nvidia-smi` and `dmesg | grep -i -e NVRM -e Xid`; check CUDA_VISIBLE_DEVICES in the unit.",
+        judge=_missing,
+        signatures=(*NO_GPU, *GONE, _COUNTING),
+        page=Page(
+            meaning="The driver offers no device to this process, or one that was there has stopped answering.",
+            origin="CUDA_VISIBLE_DEVICES names one that doesn't exist; the module isn't loaded for this kernel; the "
+            "container or the unit's DeviceAllow= leaves the device out; a daemon-reload took it from a container's "
+            "cgroup; the hardware fell off the bus (Xid 79); torch is a build without CUDA.",
+            recognised="`No CUDA GPUs are available`, `No devices were found`, `GPU has fallen off the bus`, "
+            "`Torch not compiled with CUDA enabled`.",
+            mending="What nvidia-smi says decides: if it fails too, the driver or hardware; if it works, the unit's "
+            "environment and sandbox.",
+            avoid="An empty CUDA_VISIBLE_DEVICES hides all GPUs; it is not the same as unset.",
+            sources=("NVIDIA's Xid catalogue", "CUDA C++ Programming Guide, environment variables"),
+        ),
+    ),
+)

@@ -1,0 +1,194 @@
+"""Python packages that are missing or don't fit one another."""
+
+from __future__ import annotations
+
+import re
+
+from remedy.causes.case import Case, claim_from
+from remedy.causes.catalogue.libraries import was_to_be_built
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
+from remedy.hints import Final
+
+# --- python packages ----------------------------------------------------------------------------------------------
+
+_CONFLICT: Final = (
+    Signature(
+        "cannot import name",
+        r"cannot import name '(?P<name>[^']+)' from (?:partially initialized module )?'(?P<package>[^']+)'",
+    ),
+    Signature("numpy.dtype size changed"),
+    Signature("binary incompatibility"),
+    Signature("compiled using NumPy 1.x"),
+    Signature("does not recognize this architecture"),
+    Signature("CONFIG_MAPPING"),
+    Signature("is already used by a Transformers"),
+    Signature("ContextualVersionConflict"),
+    Signature("VersionConflict"),
+    Signature("is required for a normal functioning"),
+    Signature("but you have", r"requires .{1,60} but you have .* which is incompatible"),
+    Signature("ResolutionImpossible"),
+    Signature("rope_scaling` must be a dictionary"),
+    Signature("has no attribute", r"module '(?P<package>[\w.]+)' has no attribute '(?P<name>\w+)'"),
+    Signature("unexpected keyword argument", r"TypeError: .*got an unexpected keyword argument"),
+    Signature(
+        "upgrade",
+        r"(?:[Pp]lease|need to|consider) (?:upgrade|update) (?:your )?(?:transformers|tokenizers|huggingface"
+        r"|pydantic|mistral)",
+    ),
+    Signature(
+        "Transformers version",
+        r"[Ii]nstalled version of Transformers|version of Transformers is out of date"
+        r"|requires (?:the )?[Tt]ransformers",
+    ),
+    Signature(
+        "transformers",
+        r"(?:requires|need|install|have) .{0,20}transformers ?(?:>=|==|<|version)"
+        r"|transformers[>=<]=?[\d.]+ is required",
+    ),
+    Signature("not supported for now", r"Model architectures .* (?:are not supported|failed to be inspected)"),
+    Signature("failed to be inspected"),
+    Signature("PydanticUserError"),
+    # a package that is there, of another release than the one asked for
+    Signature(
+        "requires",
+        r"Error: .*\brequires .{1,60}[>=<]=?[\d.]+.{0,20}(?:; |, |but )found (?:version )?[`'\"]?\d",
+        needs="found",
+    ),
+    Signature("version is wrong", r"(?P<package>\w+) version is wrong"),
+    Signature("appear to have mismatched", r"(?P<package>\S+) appear to have mismatched .{0,20}versions"),
+    Signature("Descriptors cannot be created directly"),
+    Signature("Unrecognized configuration class"),
+    Signature("numpy.core.multiarray failed to import"),
+    # a class of transformers, or of a model's own code for another release of it
+    Signature(
+        "object has no attribute",
+        r"AttributeError: '(?P<package>\w+(?:Tokenizer|TokenizerFast|Config|Processor))' object has no attribute"
+        r" '(?P<name>\w+)'",
+    ),
+)
+# Modules whose absence is the sign of a wheel that doesn't fit, not of one that isn't there.
+_INNER: Final = r"common_ops|vllm\._|sgl_kernel\.|_moe_C|flash_attn_2_cuda|vllm_flash_attn"
+# A module within a package that is there, or Python would name the package; and the line that asks for it. A folder
+# that several distributions share is no package.
+_INNER_MODULE: Final = Signature(
+    "No module named",
+    r"ModuleNotFoundError: No module named '(?P<module>(?!google\.|nvidia\.|azure\.|backports\.|zope\.)\w+\.[\w.]+)'$",
+    weak=True,
+)
+_ASKED_FOR: Final = Signature(" import ", r"^\s*from (?P<module>\w+\.[\w.]+) import ", weak=True)
+_KEY: Final = Signature("KeyError: '", r"^KeyError: '(?P<model_type>[a-z][\w-]{2,})'$", weak=True)
+_TRANSFORMERS: Final = Signature("transformers", r"transformers(?:_utils)?/|configuration_auto", weak=True)
+# What follows from a failed compile or a missing GPU in Python code, not from packages.
+_FOLLOWS: Final = r"vllm\.utils\.flashinfer|get_device_capability|'func'|JITKernel"
+
+
+def _conflict(case: Case) -> Claim | None:
+    hits = tuple(hit for hit in case.hits(*_CONFLICT) if not re.search(_FOLLOWS, hit.line.text))
+    if hits:
+        return claim_from(hits)
+    asked = {hit.groups["module"] for hit in case.hits(_ASKED_FOR)}
+    inner = tuple(
+        hit
+        for hit in case.hits(_INNER_MODULE)
+        if hit.groups["module"] in asked and not re.search(_INNER, hit.line.text)
+    )
+    if inner:
+        return claim_from(inner, certainty="likely")
+    keys = case.hits(_KEY)
+    if keys and case.has(_TRANSFORMERS):
+        return claim_from(keys, certainty="likely")
+    return None
+
+
+_MISSING: Final = (
+    Signature(
+        "No module named",
+        r"ModuleNotFoundError: No module named '?(?P<module>[\w.]+)'?|: No module named '?(?P<module2>[\w.]+)'?$",
+    ),
+    Signature("No package metadata was found for", r"found for (?P<module>[\w.-]+)"),
+    Signature("DistributionNotFound"),
+    Signature(
+        "is not installed",
+        r"ImportError: .*is not installed|(?:package|module|library) [`'\"]?\w+[`'\"]? is not installed"
+        r"|'?\w+'? is not installed[.,;]? (?:[Pp]lease|[Ii]nstall|[Rr]un)",
+    ),
+    Signature(
+        "lease install",
+        r"(?:ImportError|ModuleNotFoundError|RuntimeError|ValueError|AssertionError): .*[Pp]lease install"
+        r"(?! (?:the )?(?:CUDA|cuda|nvcc|gcc|g\+\+|clang|ninja)\b)",
+    ),
+    # kernel libraries, which serving programs import where they are, and ask for later
+    *any_of(
+        "is not available",
+        "to be installed",
+        pattern=r"(?:Error|error)\W.*?\b(?P<module>[Dd]eep_?(?:GEMM|gemm|EP|ep)|[Ff]lash_?(?:[Ii]nfer|MLA|mla)|xFormers|xformers"
+        r"|[Ff]lash[-_ ]?[Aa]tt(?:n|ention)(?:[ -]?[23])?)(?: backend| package)? (?:is not available|to be installed)",
+    ),
+    Signature("packages that were not found in your environment", r"your environment: (?P<module>[\w.-]+)"),
+    # an error that ends in the command which would help
+    Signature(
+        "pip install",
+        r"(?:Error: .*|[Ii]nstall (?:it|them) (?:using|with|by|via):? [`'\"]?)\bpip install [`'\"]?(?!-U|--upgrade)"
+        r"(?P<module>[\w.-]+)",
+    ),
+    Signature("the package is not installed", r"Error: .*\brequires (?P<module>[\w.-]+).*the package is not installed"),
+)
+
+
+def _package_missing(case: Case) -> Claim | None:
+    hits = tuple(
+        hit for hit in case.hits(*_MISSING) if not (re.search(_INNER, hit.line.text) or was_to_be_built(case, hit))
+    )
+    if hits and all(hit.line.quiet for hit in hits):
+        # Logged as a warning it is an optional package, which nothing misses.
+        return claim_from(hits, certainty="possible", weight=Weight.ASIDE)
+    return claim_from(hits)
+
+
+CAUSES: Final = (
+    Cause(
+        id="python-package-conflict",
+        title="installed Python packages contradict one another",
+        handling="advise",
+        rank=65,
+        summary="The installed Python packages don't go together: {package} has no {name}.||The installed Python "
+        "packages don't go together; often transformers is too old or too new for the model or the server.",
+        advice="`{python} -m pip check`, then install the versions that the server's release pins.||`pip check` in the "
+        "service's environment, then install the versions that the server's release pins.",
+        judge=_conflict,
+        signatures=(*_CONFLICT, _INNER_MODULE, _ASKED_FOR, _KEY, _TRANSFORMERS),
+        page=Page(
+            meaning="Two packages expect different things of one another: a name that was moved, a model type that "
+            "this transformers doesn't know, a NumPy of another major.",
+            origin="A model newer than the installed transformers, a `pip install -U` of one package, or an "
+            "environment shared by two servers.",
+            recognised="`cannot import name`, `Transformers does not recognize this architecture`, `compiled using "
+            "NumPy 1.x`, `is already used by a Transformers`.",
+            mending="The versions that the server's release names; a virtual environment of its own for each server.",
+            avoid="No compiler or driver is involved.",
+            sources=("pip check",),
+        ),
+    ),
+    Cause(
+        id="python-package-missing",
+        title="a module is not installed in this interpreter",
+        handling="advise",
+        rank=66,
+        summary="The module {module} is not installed in the service's Python.||A Python module is not installed in "
+        "the service's interpreter.",
+        advice="Install the package that holds it with the interpreter that the unit runs: `{python} -m pip install "
+        "{module}`.||Install it with the interpreter that the unit runs, `PYTHON -m pip install …`.",
+        judge=_package_missing,
+        signatures=_MISSING,
+        page=Page(
+            meaning="Python looked through its own site-packages and didn't find a module.",
+            origin="The unit runs another interpreter than the one it was installed into, or the package is an "
+            "optional one that this model or option needs.",
+            recognised="`ModuleNotFoundError: No module named …` as an error. As a warning it is an optional package "
+            "that nothing misses.",
+            mending="Install it there, by the interpreter's full path; or correct ExecStart= to the right environment.",
+            avoid="`pip` on your own PATH may belong to another Python.",
+            sources=("Python's import system",),
+        ),
+    ),
+)
