@@ -4,8 +4,8 @@ Sources, read in 2026: SGLang 0.4.6 to 0.5.23 (srt/server_args.py, entrypoints/h
 managers/*.py), vLLM 0.6.3 to 0.33 (entrypoints/, v1/engine/, v1/executor/multiproc_executor.py), LMDeploy 0.6.3 to 0.18
 (cli/serve.py, serve/openai/), llama.cpp as llama-cpp-python 0.2.90 to 0.3.36 bring it (tools/server/, common/arg.cpp),
 TGI 0.9.4, 1.0.3, 1.4.5, 2.0.4, 2.4.1, 3.0.2 and 3.3.7 (launcher/src/main.rs; router/src/main.rs until 2.0, then
-router/src/server.rs), TensorRT-LLM 1.0 to 1.3 (commands/serve.py, executor/worker.py; PyPI has only a pointer to its
-wheels), uvicorn's server.py for the lines that most of them print.
+router/src/server.rs), TensorRT-LLM as its repository held it at times of 2025 and 2026 (commands/serve.py,
+executor/worker.py; PyPI has only a pointer to its wheels), uvicorn's server.py for the lines that most of them print.
 """
 
 from __future__ import annotations
