@@ -16,6 +16,10 @@ EMPTY_ARCHS: Final = (
     ),
 )
 # Why FlashInfer's set of targets is empty, where it is not the compiler's release.
+#: What ``remedy check`` says where it stops a start: it names the cause itself; and systemd of a command of
+#: ExecStartPre= that failed, behind which the program never ran.
+CHECKED: Final = Signature("remedy diagnose ", r"\((?P<id>[a-z]+(?:-[a-z]+)+)\); .{0,80}\bremedy diagnose ")
+NEVER_STARTED: Final = Signature("ontrol process exited", weak=True)
 SWALLOWED: Final = Signature("Failed to get device capability", r"device capability: (?!SM ?\d)\S", weak=True)
 # FlashInfer 0.6.7 and later: the compiler's release is under the GPU's floor. A warning, swallowed by its caller.
 CUDA_FLOOR: Final = Signature(

@@ -225,6 +225,16 @@ def test_what_was_warned_of_comes_behind_what_ended_the_start(warning: str, end:
         assert not any(other.root for other in others)
 
 
+@pytest.mark.parametrize("cause", ["nvcc-too-old", "cuda-home-invalid", "ninja-missing"])
+def test_a_start_that_the_preflight_stopped_has_the_cause_that_it_named(cause: str) -> None:
+    said = f"a.service: these words say nothing ({cause}); remedy diagnose a.service"
+    stopped = "a.service: Control process exited, code=exited, status=1/FAILURE\n"
+    failed = "a.service: Failed with result 'exit-code'."
+    assert explain(f"{said}\n{stopped}{failed}").root.id == cause
+    # Where the start went on all the same, it failed of what came after.
+    assert explain(f"{said}\ntorch.OutOfMemoryError: CUDA out of memory.\n{failed}").root.id == "gpu-out-of-memory"
+
+
 def test_a_warning_comes_behind_what_the_log_stands_at() -> None:
     last = "INFO 05-02 10:11:03 [pynccl.py:70] vLLM is using nccl==2.27.3"
     found = explain(f"WARNING CUDA_HOME environment variable is not set\n{last}")
