@@ -31,45 +31,42 @@ def _members(folder: str) -> Iterator[int]:
 
 def ports(processes: Sequence[int]) -> tuple[int, ...]:
     """The TCP ports on which these processes listen, as far as that can be seen."""
-    rows = [row for row in (*_rows("/proc/net/tcp"), *_rows("/proc/net/tcp6")) if row[3] == _LISTEN]
-    own = {_target(f"/proc/{process}/fd/{handle}") for process in processes for handle in _handles(process)}
-    return tuple(sorted({_port(row) for row in rows if f"socket:[{row[9]}]" in own}))
+    own = {target for process in processes for target in _targets(process) or ()}
+    return tuple(sorted({port for port, socket in _listening() if socket in own}))
 
 
 def listens(place: int | str, processes: Sequence[int]) -> bool | None:
     """Whether one of these processes listens on a TCP port, or at a socket's path; None where that can't be seen (no
     right, no /proc)."""
-    sockets = set(_at_path(place) if isinstance(place, str) else _on_port(place))
+    on_port = (socket for port, socket in _listening() if port == place)
+    sockets = set(_at_path(place) if isinstance(place, str) else on_port)
     if not sockets:
         return False
     seen = False
     for process in processes:
-        try:
-            handles = os.listdir(f"/proc/{process}/fd")
-        except OSError:
+        targets = _targets(process)
+        if targets is None:
             continue
         seen = True
-        if any(_target(f"/proc/{process}/fd/{handle}") in sockets for handle in handles):
+        if any(target in sockets for target in targets):
             return True
     return False if seen else None
 
 
-def _on_port(port: int) -> Iterator[str]:
-    """The sockets that listen on a port, as a descriptor's link names them (proc(5), /proc/net/tcp)."""
+def _listening() -> Iterator[tuple[int, str]]:
+    """The TCP ports that are listened on, with the socket as a descriptor's link names it (proc(5), /proc/net/tcp)."""
     for row in (*_rows("/proc/net/tcp"), *_rows("/proc/net/tcp6")):
-        if row[3] == _LISTEN and _port(row) == port:
-            yield f"socket:[{row[9]}]"
+        if row[3] == _LISTEN:
+            yield int(row[1].rpartition(":")[2], 16), f"socket:[{row[9]}]"
 
 
-def _port(row: list[str]) -> int:
-    return int(row[1].rpartition(":")[2], 16)
-
-
-def _handles(process: int) -> list[str]:
+def _targets(process: int) -> Iterator[str] | None:
+    """What a process's descriptors are open on; None where that can't be seen."""
     try:
-        return os.listdir(f"/proc/{process}/fd")
+        handles = os.listdir(f"/proc/{process}/fd")
     except OSError:
-        return []
+        return None
+    return (_target(f"/proc/{process}/fd/{handle}") for handle in handles)
 
 
 def _at_path(path: str) -> Iterator[str]:
