@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from remedy.causes import reading
-from remedy.causes.case import Case, weigh
+from remedy.causes.case import Case, claim_from, weigh
 from remedy.causes.entry import Cause, Claim, Weight
+from remedy.causes.shared import CHECKED, NEVER_STARTED
 from remedy.causes.types import Certainty, Evidence
 from remedy.unit.types import Fault
 from remedy.value import replace
@@ -21,9 +22,18 @@ def combined(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:
         # The unit's own line says more exactly what is wrong, and what to write.
         advice = f"{fault.place}: {fault.mend}." if fault.mend else ""
         claim = replace(claim, summary=f"{fault.text}, so systemd starts nothing.", advice=advice)
+    if claim is None or claim.weight < Weight.DECISIVE:
+        claim = _named_by_check(case, cause) or claim
     if claim is not None and cause.consequence:
         return replace(claim, weight=min(claim.weight, Weight.NOTED))
     return claim
+
+
+def _named_by_check(case: Case, cause: Cause) -> Claim | None:
+    """What ``remedy check`` named when it stopped the start; where the start went on all the same, it failed of what
+    came after."""
+    checked = case.hits(CHECKED) if case.has(NEVER_STARTED) else ()
+    return claim_from(tuple(hit for hit in checked if hit.groups["id"] == cause.id))
 
 
 def _by_facts(case: Case, cause: Cause) -> Claim | None:

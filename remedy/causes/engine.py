@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from remedy.causes import catalogue, claims
-from remedy.causes.case import Case, by_signatures, claim_from
+from remedy.causes.case import Case, by_signatures
 from remedy.causes.entry import Cause, Claim, Signature, Weight
 from remedy.causes.scan import Scan, Scanner
 from remedy.causes.shared import CHECKED, NEVER_STARTED
@@ -180,11 +180,8 @@ def _without_root(case: Case, found: list[Found]) -> Diagnosis:
 def _claims(case: Case) -> list[Found]:
     """Every claim, the one that explains most first: by weight, certainty, then causal rank."""
     made: list[Found] = []
-    checked = case.hits(CHECKED) if case.has(NEVER_STARTED) else ()
     for cause in catalogue.causes():
         claim = claims.combined(case, cause, cause.judge(case) if cause.judge else by_signatures(case, cause))
-        if (claim is None or claim.weight < Weight.DECISIVE) and checked:
-            claim = claim_from(tuple(hit for hit in checked if hit.groups["id"] == cause.id)) or claim
         if claim is not None:
             made.append((cause, claim))
     # What else the log tells of, if only in passing: it stands at that, not at what it was warned of or will meet.
