@@ -61,9 +61,7 @@ def _build_killed(case: Case) -> Claim | None:
     if killed and failed:
         return claim_from(killed + failed, certainty="likely")
     at_work = case.hits(*_AT_WORK_ON)
-    amid = case.hits(_KILLED_AMID) + tuple(
-        hit for hit in case.hits(_KILLED) if any(near(hit, one) for one in at_work[-1:])
-    )
+    amid = case.hits(_KILLED_AMID) + tuple(hit for hit in case.hits(_KILLED) if at_work and near(hit, at_work[-1]))
     return claim_from(amid, certainty="likely", weight=Weight.NOTED) if amid else None
 
 

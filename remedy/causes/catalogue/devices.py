@@ -7,9 +7,7 @@ import re
 from remedy.causes import rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.shared import (
-    NO_GPU,
-)
+from remedy.causes.shared import NO_GPU
 from remedy.hints import Final
 
 # --- gpu-missing, gpu-not-ready -----------------------------------------------------------------------------------
@@ -93,7 +91,6 @@ GONE: Final = (
     Signature("CUDA is not available"),
     Signature("/dev/nvidia", r"/dev/nvidia[\w-]*.{0,40}[Nn]o such file"),
 )
-_CUDA_FREE: Final = "Torch not compiled with CUDA enabled"
 _BOOT: Final = (
     Signature("NVRM: loading NVIDIA", weak=True),
     Signature("nvidia: loading out-of-tree module", weak=True),
