@@ -175,6 +175,8 @@ READ_ONLY: Final = Signature(
     "ead-only file system",
     r"(?:(?P<path>/[^\s:'\"]{1,300})['\"]?: )?[Rr]ead-only file system(?:[^'\"/]{0,20}['\"]?(?P<path2>/[^'\",;:\s]+))?",
 )
+#: The driver's first answer, up to its number (cuda.h, CUresult).
+CU_INIT: Final = r"cuInit\b(?:\(0?\))?\D{1,40}?\b"
 NO_GPU: Final = (
     Signature("No CUDA GPUs are available"),
     Signature("no CUDA-capable device is detected"),

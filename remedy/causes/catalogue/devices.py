@@ -7,7 +7,7 @@ import re
 from remedy.causes import rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.shared import NO_GPU
+from remedy.causes.shared import CU_INIT, NO_GPU
 from remedy.hints import Final
 
 # --- gpu-missing, gpu-not-ready -----------------------------------------------------------------------------------
@@ -23,6 +23,7 @@ GONE: Final = (
     Signature("CUDA initialization failure with error", r"failure with error:? 100\b", library="tensorrt"),
     Signature("ommunicate with the NVIDIA driver"),
     Signature("cudaSetDevice err: 999"),
+    Signature("cuInit", rf"{CU_INIT}(?:CUDA_ERROR_UNKNOWN|(?:100|101|999)\b)"),
     Signature("Failed to infer device type"),
     Signature(
         "NVML",
@@ -107,7 +108,11 @@ _BOOT: Final = (
 # torch's wrapper around whatever the driver said.
 _COUNTING: Final = Signature("nexpected error from cudaGetDeviceCount", weak=True)
 # On NVSwitch machines the fabric manager must have come first (CUDA driver API, CUDA_ERROR_SYSTEM_NOT_READY).
-_FABRIC: Final = (Signature("system not yet initialized"), Signature("SYSTEM_NOT_READY"))
+_FABRIC: Final = (
+    Signature("system not yet initialized"),
+    Signature("SYSTEM_NOT_READY"),
+    Signature("cuInit", rf"{CU_INIT}802\b", needs="802"),
+)
 # systemd.unit(5), ConditionPathExists=: the manager's words where the nodes were not there yet, and systemctl's
 _NO_NODES: Final = any_of(
     "unmet condition check",

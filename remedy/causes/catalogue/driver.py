@@ -10,6 +10,7 @@ from remedy.causes.catalogue.devices import GONE
 from remedy.causes.catalogue.toolkit import driver_library_unlinked
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
+    CU_INIT,
     INSUFFICIENT_DRIVER,
     JIT_AT_WORK,
     JIT_LINKER,
@@ -28,6 +29,7 @@ _MISMATCH: Final = (
     Signature("river/library"),
     # cudaErrorSystemDriverMismatch, as torch numbers it
     Signature("Error 803: "),
+    Signature("cuInit", rf"{CU_INIT}803\b", needs="803"),
     Signature("API mismatch", r"client has (?:the )?version (?P<client>[\d.]+).*|API mismatch"),
     Signature("unsupported display driver"),
     *any_of("SYSTEM_DRIVER_MISMATCH", "SystemDriverMismatch", pattern="(?i)system_?driver_?mismatch"),
@@ -68,6 +70,7 @@ _TOO_OLD: Final = (
     Signature("compatibility mode is UNAVAILABLE"),
     Signature("orward compatibility was attempted on non supported HW"),
     Signature("Error 804: "),
+    Signature("cuInit", rf"{CU_INIT}804\b", needs="804"),
     Signature("CUDA initialization failure with error", r"failure with error:? 35\b", library="tensorrt"),
     # CUDA runtime API, cudaErrorCallRequiresNewerDriver
     Signature("not supported in the installed CUDA driver"),
@@ -135,7 +138,9 @@ _LIBCUDA: Final = (
     Signature("is an NVIDIA driver library", library="cuda-pathfinder"),
     Signature(
         "libcuda.so",
-        r"(?:[Cc]ould not|[Uu]nable to|[Ff]ailed to|[Cc]annot) (?:load|find|open|locate|dlopen) .{0,30}libcuda\.so",
+        # one that was found, and then lacked a function or answered with an error, is not missing
+        r"^(?!.*(?:undefined symbol|init failure)).*(?:[Cc]ould not|[Uu]nable to|[Ff]ailed to|[Cc]annot) "
+        r"(?:load|find|open|locate|dlopen) .{0,30}libcuda\.so",
     ),
     Signature("Found no NVIDIA driver on your system"),
     Signature("failed call to cuInit: UNKNOWN ERROR (303)"),

@@ -29,6 +29,10 @@ CAUSES: Final = (
             Signature("Unrecognized model in", r"Unrecognized model in (?P<model>\S+?)\.? "),
             Signature("does not appear to have a file named"),
             Signature("Invalid repository ID or local directory"),
+            # vLLM, before and since Mistral's params.json is one
+            *any_of(
+                "detect config format", "supported config format", pattern=r"(?:not detect|No supported) config format"
+            ),
             Signature(
                 "Can't load",
                 r"Can't load (?:the |image processor|tokenizer|config\w*|feature|processor"

@@ -59,6 +59,7 @@ _CONFLICT: Final = (
     Signature("Descriptors cannot be created directly"),
     Signature("Unrecognized configuration class"),
     Signature("numpy.core.multiarray failed to import"),
+    Signature("_ARRAY_API not found"),
     # a class of transformers, or of a model's own code for another release of it
     Signature(
         "object has no attribute",
@@ -78,6 +79,9 @@ _INNER_MODULE: Final = Signature(
 _ASKED_FOR: Final = Signature(" import ", r"^\s*from (?P<module>\w+\.[\w.]+) import ", weak=True)
 _KEY: Final = Signature("KeyError: '", r"^KeyError: '(?P<model_type>[a-z][\w-]{2,})'$", weak=True)
 _TRANSFORMERS: Final = Signature("transformers", r"transformers(?:_utils)?/|configuration_auto", weak=True)
+# torch without a NumPy that it could load: one of another major, unless its warning says that there is none.
+_NO_NUMPY: Final = Signature("umpy is not available", weak=True, library="torch")
+_ABSENT_NUMPY: Final = Signature("initialize NumPy", r"initialize NumPy: No module named '(?P<module>\w+)'", weak=True)
 # What follows from a failed compile or a missing GPU in Python code, not from packages.
 _FOLLOWS: Final = r"vllm\.utils\.flashinfer|get_device_capability|'func'|JITKernel"
 
@@ -97,7 +101,7 @@ def _conflict(case: Case) -> Claim | None:
     keys = case.hits(_KEY)
     if keys and case.has(_TRANSFORMERS):
         return claim_from(keys, certainty="likely")
-    return None
+    return None if case.has(_ABSENT_NUMPY) else claim_from(case.hits(_NO_NUMPY), certainty="likely")
 
 
 _MISSING: Final = (
@@ -139,6 +143,8 @@ def _package_missing(case: Case) -> Claim | None:
     hits = tuple(
         hit for hit in case.hits(*_MISSING) if not (re.search(_INNER, hit.line.text) or was_to_be_built(case, hit))
     )
+    if not hits and case.has(_NO_NUMPY):
+        return claim_from(case.hits(_ABSENT_NUMPY), weight=Weight.DECISIVE)
     if hits and all(hit.line.quiet for hit in hits):
         # Logged as a warning it is an optional package, which nothing misses.
         return claim_from(hits, certainty="possible", weight=Weight.ASIDE)
@@ -156,7 +162,7 @@ CAUSES: Final = (
         advice="`{python} -m pip check`, then install the versions that the server's release pins.||`pip check` in the "
         "service's environment, then install the versions that the server's release pins.",
         judge=_conflict,
-        signatures=(*_CONFLICT, _INNER_MODULE, _ASKED_FOR, _KEY, _TRANSFORMERS),
+        signatures=(*_CONFLICT, _INNER_MODULE, _ASKED_FOR, _KEY, _TRANSFORMERS, _NO_NUMPY, _ABSENT_NUMPY),
         page=Page(
             meaning="Two packages expect different things of one another: a name that was moved, a model type that "
             "this transformers doesn't know, a NumPy of another major.",
@@ -179,7 +185,7 @@ CAUSES: Final = (
         advice="Install the package that holds it with the interpreter that the unit runs: `{python} -m pip install "
         "{module}`.||Install it with the interpreter that the unit runs, `PYTHON -m pip install …`.",
         judge=_package_missing,
-        signatures=_MISSING,
+        signatures=(*_MISSING, _NO_NUMPY, _ABSENT_NUMPY),
         page=Page(
             meaning="Python looked through its own site-packages and didn't find a module.",
             origin="The unit runs another interpreter than the one it was installed into, or the package is an "

@@ -24,11 +24,22 @@ _GPU_MEMORY: Final = (
     Signature("o available memory for the cache blocks"),
     Signature(
         "KV cache",
-        r"(?:larger than|exceeds?|greater than) .{0,80}KV cache|KV cache .{0,80}(?:larger|not enough|insufficient)",
+        r"(?:larger than|exceeds?|greater than|[Nn]ot enough) .{0,80}KV cache"
+        r"|KV cache .{0,80}(?:larger|not enough|insufficient)",
     ),
     Signature("kv cache", r"(?i)to serve at least one request .*kv cache|not enough .{0,30}kv cache"),
     Signature("is less than desired GPU memory utilization"),
-    Signature("Not enough memory", r"Not enough memory\. Please try"),
+    # SGLang, and text-generation-inference at its warm-up
+    Signature("Not enough memory", r"Not enough memory(?:\. Please try| to handle)"),
+    # ExLlamaV2, MLC, other makers' back ends
+    *any_of(
+        "device memory",
+        "GPU memory",
+        "VRAM",
+        # an advice says "if"
+        pattern=r"(?i)^(?!.*\b(?:if|when)\b).*\b(?:lack of|insufficient|not enough|out of) (?:free |available )?"
+        r"(?:(?:gpu|device) memory\b|vram\b)",
+    ),
     Signature("mem-fraction-static", r"(?:[Nn]ot enough|[Ii]ncrease|[Rr]educe|memory).{0,80}mem-fraction-static"),
     Signature(
         "buffer",
