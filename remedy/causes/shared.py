@@ -221,7 +221,8 @@ HUB_UNREACHED: Final = (
 INSUFFICIENT_DRIVER: Final = Signature("driver version is insufficient", r"CUDA driver version is insufficient")
 # A .so that is not there, or is there and does not fit.
 SHARED_OBJECT: Final = Signature(
-    "cannot open shared object", r"(?P<lib>lib[\w+.-]*\.so[.\d]*|[\w.-]+\.so[.\d]*): cannot open shared object"
+    "cannot open shared object",
+    r"(?P<lib>lib[\w+.-]*\.so[.\d]*|[\w.-]+\.so[.\d]*)(?: \(deleted\))?: cannot open shared object",
 )
 # ld.so writes a colon, who retypes its line often none: then only a name that can't be prose counts.
 UNDEFINED_SYMBOL: Final = Signature("undefined symbol", r"undefined symbol(?:: | (?=_Z|cu[A-Z]))(?P<symbol>\w+)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remedy.causes import reading
+from remedy.causes import cmake, reading
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
@@ -69,6 +69,14 @@ _NOT_FOUND: Final = (
     Signature(
         "CUDA toolkit", r"[Cc]ould not (?:find|locate) (?:the )?CUDA [Tt]oolkit|CUDA toolkit (?:is |was )?not found"
     ),
+    # gsplat and its kin go on without their kernels, to the first call of one
+    Signature(
+        "o CUDA toolkit found",
+        r"(?P<kin>\w+): No CUDA toolkit found\. (?i:(?P=kin)) will be disabled",
+        library="gsplat",
+    ),
+    Signature("o CUDA toolkit", r"[Nn]o CUDA toolkit (?:was |is )?(?:found|available|installed)" + _GOES_ON),
+    *cmake.NO_NVCC,
 )
 # vLLM up to 0.31 defines its FlashInfer wrappers only where nvcc is on PATH; the lack shows as a Python error.
 _SWITCHED_OFF: Final = Signature(

@@ -143,6 +143,12 @@ _LIBCUDA: Final = (
         r"(?:load|find|open|locate|dlopen) .{0,30}libcuda\.so",
     ),
     Signature("Found no NVIDIA driver on your system"),
+    *any_of(
+        "under the names [",
+        "searched for library names",
+        pattern=r"Unable to (?:find|dynamically load the) \"?cuda\"? (?:lib under|shared library)",
+        library="cudarc",
+    ),
     Signature("failed call to cuInit: UNKNOWN ERROR (303)"),
     Signature(
         "CUDA driver",

@@ -219,7 +219,7 @@ CAUSES: Final = (
                 r"|include) [\"<]Python\.h[\">]",
             ),
             Signature("pyconfig.h", r"[:：] ?pyconfig\.h[:：]"),
-            Signature("Could NOT find Python", r"missing: .*Development"),
+            Signature("Could NOT find Python", r"missing: .*(?:Development|(?i:python)\w*_INCLUDE)"),
             Signature("Python.h"),
         ),
         page=Page(

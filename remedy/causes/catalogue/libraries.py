@@ -35,6 +35,22 @@ _LOAD: Final = (
     ),
     Signature("libNVVM cannot be found", r"(?P<lib>libNVVM) cannot be found", library="numba"),
     Signature("library nvvm not found", library="numba"),
+    *any_of(
+        "ould not find",
+        "ould not locate",
+        pattern=r"ould not (?:find|locate) (?:any )?(?:(?:shared )?(?:object |library )?(?:file)?:? ?)"
+        r"['\"]?(?:\S*/)?(?P<lib>" + _CUDA_LIBRARY + r"(?:-builtins)?\.so[.\d]*|NVRTC(?= library))",
+    ),
+    # cudarc, the binding of candle, mistral.rs and burn; what has no version in its name is asked for by many
+    *any_of(
+        "under the names [",
+        "searched for library names",
+        pattern=r"Unable to (?:find|dynamically load the) \"?(?P<lib>(?!cuda\b)\w+)\"? (?:lib under|shared library)",
+        library="cudarc",
+    ),
+    # NVRTC's error 7: libnvrtc-builtins is not beside libnvrtc
+    Signature("BUILTIN_OPERATION_FAILURE", library="nvrtc"),
+    Signature("failed to load builtins", library="nvrtc"),
     Signature("ailed to open lib", r"[Ff]ailed to open (?P<lib>" + _CUDA_LIBRARY + r"[\w.-]*)"),
     Signature(
         "DynamicLibNotFoundError",

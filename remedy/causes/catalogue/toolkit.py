@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remedy.causes import reading, rules
+from remedy.causes import cmake, reading, rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
@@ -158,7 +158,7 @@ _HEADER_MISSING: Final = (
 )
 
 
-_NO_HEADERS: Final = Signature("annot find CUDA headers in", library="tvm")
+_NO_HEADERS: Final = (Signature("annot find CUDA headers in", library="tvm"), *cmake.NO_HEADER)
 
 
 def _headers_missing(case: Case) -> Claim | None:
@@ -169,7 +169,7 @@ def _headers_missing(case: Case) -> Claim | None:
         if not (hit.groups["header"] == "cuda_fp8.h" and nvcc and nvcc < (11, 8))
         and not (hit.groups["header"] in ("cuda_fp4.h", "cuda_fp6.h") and nvcc and nvcc < (12, 8))
     )
-    return claim_from(hits + case.hits(_NO_HEADERS))
+    return claim_from(hits + case.hits(*_NO_HEADERS))
 
 
 # --- cuda-library-not-linkable ------------------------------------------------------------------------------------
@@ -203,7 +203,10 @@ def driver_library_unlinked(case: Case) -> tuple[Hit, ...]:
 
 
 def _not_linkable(case: Case) -> Claim | None:
-    hits = case.hits(*_LINKER, _NOT_LINKED, _MOLD, _DEVICE_RUNTIME, _INCOMPATIBLE_LIBRARY, _UNRESOLVED)
+    hits = case.hits(
+        *_LINKER, _NOT_LINKED, _MOLD, _DEVICE_RUNTIME, _INCOMPATIBLE_LIBRARY, _UNRESOLVED, *cmake.NO_LIBRARY
+    )
+    hits += cmake.unknown_targets(case)
     if hits:
         return None if hits == driver_library_unlinked(case) else claim_from(hits)
     linked = rules.linked_elsewhere(case.facts)
@@ -301,7 +304,7 @@ CAUSES: Final = (
         "includes.",
         advice="`remedy fix {unit}` installs the development package that brings it.",
         judge=_headers_missing,
-        signatures=(*_HEADER_MISSING, _NO_HEADERS, NVCC_RUN),
+        signatures=(*_HEADER_MISSING, *_NO_HEADERS, NVCC_RUN),
         page=Page(
             meaning="nvcc ran, and a CUDA header was not in the toolkit. Each library of CUDA has a development "
             "package of its own; the compiler's package brings none of them.",
@@ -332,6 +335,8 @@ CAUSES: Final = (
             _NOT_LINKED,
             _MOLD,
             _DEVICE_RUNTIME,
+            *cmake.NO_LIBRARY,
+            *cmake.UNKNOWN_TARGET,
             _STUBS,
             _INCOMPATIBLE_LIBRARY,
             _UNRESOLVED,

@@ -1,0 +1,42 @@
+"""What CMake says of a part of CUDA that a project requires and that is not there.
+
+FindPackageHandleStandardArgs names a package and those of its variables that are empty; find_library and its kin with
+REQUIRED (CMake 3.18 and later) name one variable; a target that is linked by its name names itself. Behind ``-- ``
+stands what the project can do without.
+"""
+
+from __future__ import annotations
+
+from remedy.causes.case import Case, Hit
+from remedy.causes.entry import Signature
+from remedy.hints import Final
+
+_EMPTY: Final = (
+    r"^(?!-- ).*Could NOT find (?:CUDA\w*|[Cc][Uu]DNN\w*|NCCL|NV(?:TX|ML|SHMEM)\w*|(?i:cutensor|cusparselt|cudss|cub)"
+    r"|CUPTI)\b.{0,120}\(missing: [^)]*"
+)
+_SOUGHT: Final = r"^(?!-- ).*Could not find (?i:\w*(?:CUDA|CUDNN|NCCL|NVTX)\w*)"
+
+#: No compiler, or no root to look below.
+NO_NVCC: Final = (
+    Signature("Could NOT find CUDA", _EMPTY + r"(?:NVCC|TOOLKIT_ROOT|CUDA_COMPILER)"),
+    Signature("using the following names: nvcc"),
+)
+NO_HEADER: Final = (
+    Signature("Could NOT find ", _EMPTY + r"INCLUDE", needs="missing: "),
+    Signature("using the following files", _SOUGHT + r" using the following files?: (?P<header>[\w/.]+)"),
+)
+NO_LIBRARY: Final = (
+    Signature("Could NOT find ", _EMPTY + r"(?:LIBRAR|CUDART)", needs="missing: "),
+    Signature("using the following names", _SOUGHT + r" using the following names: (?P<library>(?!nvcc)[\w.]+)"),
+    Signature("but the target was not found", r"\"CUDA::(?P<library>\w+)\" but the target was not found"),
+)
+#: The target's name on a line of its own, above the words that tell what is the matter with it.
+_TARGET: Final = Signature("CUDA::", r"^\s*CUDA::(?P<library>\w+)$", weak=True)
+_TARGET_LACKS: Final = Signature("but the target was not found", weak=True)
+UNKNOWN_TARGET: Final = (_TARGET, _TARGET_LACKS)
+
+
+def unknown_targets(case: Case) -> tuple[Hit, ...]:
+    """CUDA's libraries that a project links by target, and that the toolkit found does not bring."""
+    return case.hits(_TARGET) if case.has(_TARGET_LACKS) else ()
