@@ -39,6 +39,11 @@ GONE: Final = (
     Signature(
         "modprobe", r"modprobe[^']*nvidia\S*' failed with exit code|modprobe: .*(?:nvidia.*not found|insert '?nvidia)"
     ),
+    Signature("not loaded", r"(?i)nvidia(?: kernel)? (?:driver|module)s? (?:is |are )?not loaded"),
+    Signature("ailed to query NVIDIA devices"),
+    # DKMS and mkinitcpio, whose module for the new kernel could not be built
+    *any_of("dkms", "DKMS", pattern=r"(?i)dkms.{0,40}\bnvidia\b.{0,60}(?:fail|exited [1-9])"),
+    Signature("module not found: 'nvidia"),
     Signature("CUDA unknown error"),
     Signature("unknown error", r"(?:CUDA error|failed to initialize CUDA)\S{0,12}: unknown error"),
     Signature("busy or unavailable", r"CUDA-capable device.{0,20} busy or unavailable"),
@@ -55,6 +60,10 @@ GONE: Final = (
     Signature("could not select device driver", r"capabilities: \[\[gpu|driver \\?\"(?:nvidia|cdi)"),
     Signature("unknown or invalid runtime name: nvidia"),
     Signature("nknown runtime specified nvidia"),
+    # containerd's and CRI-O's words for the same
+    *any_of(
+        "no runtime for", "find runtime handler", pattern=r"(?:no runtime for|find runtime handler) [\\\"']*nvidia\b"
+    ),
     Signature("nvidia-container-runtime", r"\"nvidia-container-runtime\S*: executable file not found"),
     # libnvidia-container's own words; what is behind the colon may name another cause
     *any_of(

@@ -43,7 +43,8 @@ _GPU_MEMORY: Final = (
     Signature("mem-fraction-static", r"(?:[Nn]ot enough|[Ii]ncrease|[Rr]educe|memory).{0,80}mem-fraction-static"),
     Signature(
         "buffer",
-        r"(?:unable|failed) to allocate (?:CUDA\d* |compute |\w+ )?(?:pp )?buffers?"
+        # llama.cpp's buffers by the back end's name: CPU, CPU_Mapped, CPU_REPACK are host memory
+        r"^(?!.*ggml_backend_cpu).*(?:unable|failed) to allocate (?!CPU)(?:\w+ )?(?:pp )?buffers?"
         r"|allocating [\d.]+ MiB on device \d+: cudaMalloc failed",
     ),
     Signature("ailed to allocate", r"[Ff]ailed to allocate .{0,60}(?:GPU|CUDA|device|VRAM)"),
@@ -92,7 +93,10 @@ _MINUS_9: Final = (
 )
 _HOST_MEMORY: Final = (
     Signature("DefaultCPUAllocator"),
-    Signature("annot allocate memory", r"\[Errno 12\]|^(?!.*insert module).*Cannot allocate memory"),
+    # memory that may not be locked (RLIMIT_MEMLOCK: mlock(2), RDMA's registrations) is not memory that there is not
+    Signature("annot allocate memory", r"\[Errno 12\]|^(?!.*(?:insert module|\bmlock|\bibv_)).*Cannot allocate memory"),
+    Signature("ggml_aligned_malloc: insufficient memory"),
+    Signature("buffer", r"(?:unable|failed) to allocate CPU\w* buffer|ggml_backend_cpu\w*: failed to allocate buffer"),
     Signature("equires more system memory"),
     Signature("ot enough host memory", library="sglang"),
 )

@@ -213,6 +213,10 @@ _KERNEL_CODES: Final = (
     ),
     Signature("This kernel only supports sm", r"This kernel only supports (?P<arch>sm\w+)"),
     Signature("compiled without support for", r"(?:ggml|CUDA).*compiled without|was not compiled .* for (?:sm|arch)"),
+    # text-embeddings-inference and its images' entry point; torch and ollama of a GPU that they dropped
+    Signature("ompute cap ", r"compute cap \d+ is not (?:compatible with|supported)"),
+    Signature("no longer supports this GPU"),
+    Signature("GPU is too old"),
     Signature("CUDA kernel", r"has no device code compatible with CUDA arch (?P<arch>\d+)"),
 )
 # DeepGEMM and Triton load what a failed compile left, too.
