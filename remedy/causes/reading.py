@@ -8,8 +8,8 @@ from remedy.causes import rules
 from remedy.causes.case import Case, Hit
 from remedy.causes.shared import (
     BUILD_FAILED,
-    COMPILER_CRASHED,
     EMPTY_ARCHS,
+    HIPCC,
     HOST_ERROR,
     INSUFFICIENT_DRIVER,
     NINJA_127,
@@ -22,10 +22,9 @@ from remedy.causes.shared import (
     NVRTC_TARGET,
     OLD_DISTUTILS,
     OLD_DRIVER,
-    OTHERS_HEADER,
     SHELL_NOT_FOUND,
     SWALLOWED,
-    TORCHS_API,
+    TOLD_WHY,
     UNDEFINED_VALUE,
     UNSUPPORTED_ARCH,
 )
@@ -142,10 +141,12 @@ def empty_sets(case: Case) -> tuple[Hit, ...]:
 
 
 def unexplained_builds(case: Case) -> tuple[Hit, ...]:
-    """Lines that only say that a build failed, for facts to say why; none where a header of another library is missing,
-    the sources are for another torch, the compiler itself crashed, or the start came further and ended of its input."""
+    """Lines that only say that a build failed, for facts to say why; none where the log does: a header of another
+    library is missing, the sources are for another release of one, nvcc was given another compiler's option, the
+    compiler itself crashed, ROCm's ran in nvcc's place, or the start came further and ended of its input."""
     failed = case.hits(*BUILD_FAILED)
-    if failed and (case.has(OTHERS_HEADER, TORCHS_API, *COMPILER_CRASHED) or _ended_elsewhere(case)):
+    of_rocm = case.has(HIPCC) and not case.has(NVCC_RUN)
+    if failed and (of_rocm or case.has(*TOLD_WHY) or _ended_elsewhere(case)):
         return ()
     return failed
 

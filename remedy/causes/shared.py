@@ -125,19 +125,41 @@ HOST_ERROR: Final = any_of(".cpp:", ".cc:", ".cxx:", pattern=r"\.(?:cpp|cc|cxx):
 # A header of another library, by the folder that it is included from: no toolkit brings it.
 OTHERS_HEADER: Final = Signature(
     "fatal error: ",
-    r"fatal error: (?!(?:cu|nv|thrust|crt/|cooperative_groups|mma)[^:]*:)\w[\w.-]*/[\w./-]+: ",
+    r"fatal error: (?!(?:cu(?!te/|tlass/)|nv|thrust|crt/|cooperative_groups|mma)[^:]*:)\w[\w.-]*/[\w./-]+: ",
     weak=True,
 )
-# Sources that ask torch for what this release of it has not, or not like that.
-TORCHS_API: Final = Signature("error: ", r"\): error: .*\b(?:at|c10|torch)::\w", weak=True, needs="::")
+# Sources that ask another library for what this release of it has not, or not like that.
+OTHERS_API: Final = Signature(
+    "error: ", r"\): error: (?:.*\b(?:at|c10|torch)::\w|namespace \"(?:cutlass|cute)\b)", weak=True, needs="::"
+)
 # A part of the compiler crashed on these sources; one that was killed by 9 had no memory.
-COMPILER_CRASHED: Final = any_of(
-    "died due to signal",
-    "died with status",
-    "internal compiler error",
-    pattern=r"died due to signal (?!9\b)|died with status 0x|internal compiler error: ",
-    weak=True,
+COMPILER_CRASHED: Final = (
+    *any_of(
+        "died due to signal",
+        "died with status",
+        "internal compiler error",
+        pattern=r"died due to signal (?!9\b)|died with status 0x|internal compiler error: ",
+        weak=True,
+    ),
+    # SIGSEGV of a process that the shell or ninja ran, in words and as 128 + 11
+    Signature("Segmentation fault", weak=True),
+    *any_of("code=", "status ", pattern=r"(?:FAILED: \[code=|exited with status )139\b", weak=True, needs="139"),
 )
+# Options that nvcc learned after CUDA 10.1 (CUDA Compiler Driver NVCC, and `nvcc --help` of 11.8 to 13.0). Any other
+# unknown option is the host compiler's, passed on by mistake: no nvcc would take it.
+NEWER_OPTION: Final = (
+    r"'?-{0,2}(?:generate-dependencies-with-compile|generate-nonsystem-dependencies\S*|MMD?|MP|MT|MF|dependency-output"
+    r"|forward-unknown-[\w-]+|extended-lambda|threads|t|dlink-time-opt|dlto|gen-opt-lto|lto|allow-unsupported-compiler"
+    r"|Wext-lambda-captures-this|diag-(?:suppress|error|warn)|brief-diagnostics|optimization-info|list-gpu-(?:arch|code)"
+    r"|minimal|arch-list|split-compile(?:-extended)?|relocatable-ptx|compress-(?:mode|all)|static-global-template-stub"
+    r"|device-entity-has-hidden-visibility|jump-table-density|fdevice-(?:time-trace|syntax-only)"
+    r"|device-stack-protector|Ofast-compile|Ofc|frandom-seed|jobserver)(?:[=' ]|$)"
+)
+HOST_OPTION: Final = Signature("nvcc fatal", r"nvcc fatal\s*: Unknown option (?!" + NEWER_OPTION + ")", weak=True)
+#: Lines of a build that failed which say why, and that it was no matter of this machine's toolkit.
+TOLD_WHY: Final = (OTHERS_HEADER, OTHERS_API, HOST_OPTION, *COMPILER_CRASHED)
+# A build that ran ROCm's compiler
+HIPCC: Final = Signature("hipcc", r"(?P<hipcc>\S*hipcc)\b")
 # Signs that a JIT build or a JIT-built module is at work in this log.
 JIT_AT_WORK: Final = (
     Signature("flashinfer/jit", weak=True, library="flashinfer"),

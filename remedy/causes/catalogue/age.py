@@ -11,6 +11,7 @@ from remedy.causes.shared import (
     CUDA_FLOOR,
     EMPTY_ARCHS,
     JIT_AT_WORK,
+    NEWER_OPTION,
     NVCC_RELEASE,
     NVCC_RUN,
     NVRTC,
@@ -28,16 +29,6 @@ from remedy.value import replace
 
 # --- nvcc-too-old -------------------------------------------------------------------------------------------------
 
-# Options that nvcc learned after CUDA 10.1 (CUDA Compiler Driver NVCC, and `nvcc --help` of 11.8 to 13.0). Any other
-# unknown option is the host compiler's, passed on by mistake: no nvcc would take it.
-_NEWER_OPTIONS: Final = (
-    r"generate-dependencies-with-compile|generate-nonsystem-dependencies\S*|MMD?|MP|MT|MF|dependency-output"
-    r"|forward-unknown-[\w-]+|extended-lambda|threads|t|dlink-time-opt|dlto|gen-opt-lto|lto|allow-unsupported-compiler"
-    r"|Wext-lambda-captures-this|diag-(?:suppress|error|warn)|brief-diagnostics|optimization-info|list-gpu-(?:arch|code)"
-    r"|minimal|arch-list|split-compile(?:-extended)?|relocatable-ptx|compress-(?:mode|all)|static-global-template-stub"
-    r"|device-entity-has-hidden-visibility|jump-table-density|fdevice-(?:time-trace|syntax-only)"
-    r"|device-stack-protector|Ofast-compile|Ofc|frandom-seed|jobserver"
-)
 _TOO_OLD: Final = (
     *DEMANDED,
     # sampling.cuh asks for FlagHeads where nvcc is under 12.1; the CUB that FlashInfer ships has it no longer.
@@ -51,7 +42,7 @@ _TOO_OLD: Final = (
     Signature(
         "#error", r"#error.*\b(?:CUDA|nvcc)(?: [Tt]oolkit)? (?P<needed>1\d\.\d+)(?:\+| or (?:newer|later|higher|above))"
     ),
-    Signature("nvcc fatal", r"nvcc fatal\s*: Unknown option '?-{0,2}(?:" + _NEWER_OPTIONS + r")(?:[=' ]|$)"),
+    Signature("nvcc fatal", r"nvcc fatal\s*: Unknown option " + NEWER_OPTION),
     Signature(
         "is not defined for option",
         r"Value '(?:c\+\+\d\w' is not defined for option 'std|(?:native|all|all-major)' is not defined for option"

@@ -7,7 +7,7 @@ import re
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.shared import BUILD_FAILED, NVCC_RUN
+from remedy.causes.shared import BUILD_FAILED, HIPCC, NVCC_RUN
 from remedy.hints import Final
 
 _COMPILER: Final = r"(?:[\w.-]+-)?(?:gcc|g\+\+|c\+\+|cc|clang\+\+|clang)(?:-\d[\d.]*)?"
@@ -113,7 +113,6 @@ def _unsupported(case: Case) -> Claim | None:
     return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED) if failed and facts else None
 
 
-_HIPCC: Final = Signature("hipcc", r"(?P<hipcc>\S*hipcc)\b")
 _HIPCC_MISSING: Final = Signature("hipcc", r"hipcc: (?:command )?not found|No such file or directory: '\S*hipcc'")
 _AMD: Final = r"(?i)\b(?:AMD|MI\d{2,3}|Radeon|Instinct|gfx\d)"
 
@@ -122,7 +121,7 @@ def _rocm(case: Case) -> Claim | None:
     gpu, facts = case.facts.gpu or "", case.facts
     known = (("GPU", gpu), ("nvcc", facts.nvcc), ("compute capability", facts.sm), ("NVIDIA driver", facts.driver))
     nvidia = [f"{name} {value if isinstance(value, str) else rules.dotted(value)}" for name, value in known if value]
-    hits = case.hits(_HIPCC_MISSING) or (case.hits(_HIPCC) if nvidia else ())
+    hits = case.hits(_HIPCC_MISSING) or (case.hits(HIPCC) if nvidia else ())
     if not hits or re.search(_AMD, gpu):
         return None
     return claim_from(hits, tuple(case.fact(text) for text in nvidia[:1]))
@@ -260,9 +259,10 @@ CAUSES: Final = (
             # CMake, of a program that a cache of an earlier run names
             Signature("ninja' '--version'"),
             Signature("build program corresponding to", r"build program corresponding to \"Ninja"),
+            # DeepSpeed reports on its ops with "JIT compiled ops requires ninja", and then says whether it is there
             Signature(
                 "ninja",
-                r"(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|requires) ['\"`]?ninja\b"
+                r"(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|(?<!ops )requires) ['\"`]?ninja\b"
                 r"|ninja (?:is )?(?:not (?:found|installed)|could not be found)",
             ),
         ),
@@ -287,7 +287,7 @@ CAUSES: Final = (
         summary="A kernel build chose ROCm's hipcc on a machine with NVIDIA GPUs.",
         advice="Set TVM_FFI_GPU_BACKEND=cuda in the unit; `remedy fix {unit}` does it.",
         judge=_rocm,
-        signatures=(_HIPCC, _HIPCC_MISSING, NVCC_RUN),
+        signatures=(HIPCC, _HIPCC_MISSING, NVCC_RUN),
         observable=True,
         page=Page(
             meaning="TVM-FFI up to 0.1.12 builds for AMD as soon as any ROCm home is found, whatever GPU and torch are "

@@ -7,14 +7,14 @@ from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     BUILD_FAILED,
-    COMPILER_CRASHED,
+    HIPCC,
     HOST_ERROR,
     INSUFFICIENT_DRIVER,
     JIT_AT_WORK,
+    NVCC_RUN,
     NVRTC,
     NVRTC_TARGET,
-    OTHERS_HEADER,
-    TORCHS_API,
+    TOLD_WHY,
     UNDEFINED_VALUE,
     UNSUPPORTED_ARCH,
     UNSUPPORTED_PTX,
@@ -131,7 +131,7 @@ CAUSES: Final = (
         "CUDA major differs from the one torch was built with, so extensions can't be built.",
         advice="`remedy fix {unit}` brings a toolkit of torch's CUDA release.",
         judge=_mismatch,
-        signatures=(*_MISMATCH, *BUILD_FAILED, *HOST_ERROR, OTHERS_HEADER, TORCHS_API, *COMPILER_CRASHED),
+        signatures=(*_MISMATCH, *BUILD_FAILED, *HOST_ERROR, *TOLD_WHY, HIPCC, NVCC_RUN),
         observable=True,
         page=Page(
             meaning="A torch extension links torch's CUDA runtime and is compiled against the toolkit's headers. With "
