@@ -5,7 +5,7 @@ from __future__ import annotations
 from remedy.causes import reading
 from remedy.causes.case import Case, claim_from, weigh
 from remedy.causes.entry import Cause, Claim, Weight
-from remedy.causes.shared import CHECKED, NEVER_STARTED
+from remedy.causes.shared import CHECKED, NEVER_STARTED, TOLD_WHY
 from remedy.causes.types import Certainty, Evidence
 from remedy.unit.types import Fault
 from remedy.value import replace
@@ -102,7 +102,9 @@ def _with_foresight(case: Case, cause: Cause, claim: Claim | None) -> Claim | No
 
 def _doubtful(case: Case) -> int:
     """What was only warned of, or is foreseen alone, decides nothing: the start may have failed of something else."""
-    return Weight.ASIDE if case.from_elsewhere() else Weight.NOTED
+    told_why = case.hits(*TOLD_WHY)
+    elsewhere = (bool(told_why) and weigh(told_why) == Weight.DECISIVE) or case.from_elsewhere()
+    return Weight.ASIDE if elsewhere else Weight.NOTED
 
 
 def _unforeseen(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:

@@ -8,7 +8,7 @@ from functools import cache
 from remedy.causes.case import Case, LibraryProblem
 from remedy.causes.lines import Line
 from remedy.causes.scan import Scan
-from remedy.causes.telling import came_from_elsewhere
+from remedy.causes.telling import came_from_elsewhere, last_word, was_killed_alone
 from remedy.causes.types import Evidence, PartialFacts
 from remedy.facts.types import Interpreter, LogLine, Snapshot, UnitState, Version, numbers
 from remedy.hints import Final
@@ -130,6 +130,9 @@ def with_log(case: Case, scan: Scan, journal: Sequence[LogLine]) -> Case:
 _NEVER_RUN: Final = (126, 127)
 #: What native code crashes with (signal(7)): SIGILL, SIGBUS, SIGFPE, SIGSEGV. A library that finds no compiler raises.
 _CRASHES: Final = (4, 7, 8, 11)
+#: SIGABRT and SIGKILL: a server that a process of its own has failed may end itself so, but says that.
+_KILLS: Final = (6, 9)
+_SIGNALS: Final = {"Killed": 9, "Aborted": 6, "Segmentation fault": 11, "Bus error": 7, "Illegal instruction": 4}
 #: CLD_KILLED and CLD_DUMPED (waitid(2)).
 _BY_SIGNAL: Final = (2, 3)
 
@@ -141,10 +144,12 @@ def _from_elsewhere(journal: Sequence[LogLine], case: Case) -> bool:
         return False
     if state is not None and state.exec_main_code == 1 and state.exec_main_status in _NEVER_RUN:
         return True
-    if state is not None and state.exec_main_code in _BY_SIGNAL and state.exec_main_status in _CRASHES:
+    lines = tuple((line.pid or 0, line.text) for line in journal if not line.from_manager)
+    by_signal = state is not None and state.exec_main_code in _BY_SIGNAL
+    signal = state.exec_main_status if state is not None and by_signal else _SIGNALS.get(last_word(lines), 0)
+    if signal in _CRASHES:
         return True
-    lines = ((line.pid or 0, line.text) for line in journal if not line.from_manager)
-    return came_from_elsewhere(lines, _frames(case.interpreter))
+    return came_from_elsewhere(lines, _frames(case.interpreter)) or (signal in _KILLS and was_killed_alone(lines))
 
 
 def _frames(interpreter: Interpreter | None) -> Iterator[str]:

@@ -36,8 +36,15 @@ _ANNOUNCEMENTS: Final = (
 )
 #: What exceptions that a compiler, its toolkit or its cache is behind speak of, wherever they are raised.
 _OF_COMPILERS: Final = (
-    r"(?i)nvcc|ninja|ptxas|g\+\+|compil|toolkit|kernel|\bjit|_jit|inductor|triton|cubin|cutlass|\barch|\.so\b|\.cache"
-    r"|cuda[_-]?(?:home|path|version|\d)|cuda >"
+    r"(?i)nvcc|ninja|ptxas|g\+\+|compil|toolkit|kernel|\bjit|_jit|inductor|triton|cubin|cutlass|\.so\b|\.cache\b(?!/huggingface)"
+    # a model has an architecture as well
+    r"|\barchs?\b|_arch|(?:gpu|cuda|target) arch|cuda[_-]?(?:home|path|version|\d)|cuda >"
+)
+#: What a kernel that was built ends with when it is loaded or run, what checks its input, and what Triton's own passes
+#: say: no compiler of a toolkit had a part in any of these, wherever they are raised.
+_PAST_COMPILERS: Final = (
+    r"OutOfResources: |CUBLAS_STATUS_|illegal memory access|launch failure|invalid configuration argument"
+    r"|device-side assert|misaligned address|PassManager::run failed|(?:Assertion error|Check failed:) (?!\S*/jit/)"
 )
 
 
@@ -56,7 +63,11 @@ def says_only_that(text: str) -> bool:
 
 def speaks_of_compilers(text: str) -> bool:
     """Whether a line may be about a compiler, its toolkit or its cache."""
-    return bool(re.search(_OF_COMPILERS, text))
+    return bool(re.search(_OF_COMPILERS, text)) and not _is_past_compilers(text)
+
+
+def _is_past_compilers(text: str) -> bool:
+    return bool(re.search(_PAST_COMPILERS, text)) and not re.search("(?i)nvcc|ninja|ptxas|compil", text)
 
 
 def last_raised(lines: Iterable[tuple[int, str]]) -> Raised | None:
@@ -73,7 +84,7 @@ def last_raised(lines: Iterable[tuple[int, str]]) -> Raised | None:
 
 def came_from_elsewhere(lines: Iterable[tuple[int, str]], places: Iterable[str]) -> bool:
     """Whether every exception that got out of these lines' tracebacks came from other files than those whose names hold
-    one of ``places``, and speaks of no compiler. Where no traceback is complete, the exceptions that stand alone are
+    one of ``places``, and speaks of no compiler. Where no traceback is complete, the errors that stand alone are
     asked, and none of the lines may name such a file. ``places`` are asked for one by one, as far as they are needed.
     """
     every = tuple(lines)
@@ -83,19 +94,63 @@ def came_from_elsewhere(lines: Iterable[tuple[int, str]], places: Iterable[str])
     if not raised:
         frames = [raw for _, raw in every]
         raised = [line.text for line in map(_alone, frames) if line and not says_only_that(line.text)]
-    if not raised or any(place in frame for place in places for frame in frames):
+    if not raised or any(map(speaks_of_compilers, raised)):
         return False
-    return not any(map(speaks_of_compilers, raised))
+    if all(map(_is_past_compilers, raised)):
+        return True
+    return not any(place in frame for place in places for frame in frames)
 
 
-#: An exception with its words, as loggers print it without where it was raised.
-_EXCEPTION: Final = r"(?:\w+\.){0,6}\w*(?:Error|Exception): \S"
+def was_killed_alone(lines: Iterable[tuple[int, str]]) -> bool:
+    """Whether these lines, of a program that was killed, tell of no failure at all, and speak of no compiler: then who
+    killed it was no process of its own that had failed.
+    """
+    every = tuple(raw for _, raw in lines)
+    failed = any(TRACEBACK in raw or says_only_that(raw) or _alone(raw) for raw in every)
+    return not failed and not any(map(speaks_of_compilers, every))
+
+
+def last_word(lines: Iterable[tuple[int, str]]) -> str:
+    """The signal that the last of these lines tells of, in the words of shells, empty where it tells of none:
+    ``Segmentation fault (core dumped)`` is ``Segmentation fault``.
+    """
+    last = next((raw for _, raw in reversed(tuple(lines)) if raw.strip()), "")
+    found = re.search(_SIGNALLED, last)
+    return found[1] if found else ""
+
+
+#: strsignal(3), as a shell says it of a program that ended so.
+_SIGNALLED: Final = (
+    r"(?:^|[\s:])(Segmentation fault|Bus error|Illegal instruction|Floating point exception|Aborted|Killed)"
+    r"(?: \(core dumped\))?\s*$"
+)
+#: What went wrong, as programs say it in one line: an exception with its words; and what begins as C++, Go and Rust
+#: end, or follows the name of who says so.
+_ALONE: Final = (
+    r"(?:\w+\.){0,6}\w*(?:Error|Exception|Exit|OutOf[A-Z]\w+|Interrupt): \S"
+    r"|(?i:panic|fatal|error|terminate called|thread '.{1,60}' panicked)\b.{0,20}[: ]\S"
+    r"|(?:[\w.]{1,40}: )?(?:[A-Za-z]{2,12} ){0,2}error\b.{0,20}: \S"
+)
+_ALONE_WORDS: Final = (
+    "rror",
+    "xception",
+    "xit: ",
+    "OutOf",
+    "nterrupt: ",
+    "anic",
+    "atal",
+    "FATAL",
+    "ERROR",
+    "terminate",
+)
 
 
 def _alone(raw: str) -> Line | None:
-    """The line if it is an exception that was logged as an error."""
-    line = normalise(raw, 0) if "rror: " in raw or "xception: " in raw else None
-    return line if line and not line.quiet and re.match(_EXCEPTION, line.text) else None
+    """The line if it tells of an error, and was not logged as less."""
+    line = normalise(raw, 0) if any(word in raw for word in _ALONE_WORDS) else None
+    if line is None or line.quiet:
+        return None
+    return line if line.level == "error" or re.match(_ALONE, line.text.lstrip()) else None
 
 
 def _tracebacks(lines: Iterable[tuple[int, str]]) -> Iterator[str | Raised]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from remedy.causes import engine
+from remedy.causes import engine, facts_file
 from remedy.causes.types import Diagnosis
 from remedy.facts.types import Dist, Driver, Gpu, Interpreter, LogLine, Snapshot, Toolkit, UnitState
 from remedy.jit.types import Problem, Resolution
@@ -196,9 +196,43 @@ def test_a_build_that_was_survived_is_not_what_a_start_failed_of() -> None:
 def test_native_code_crashes_for_want_of_no_compiler() -> None:
     crashed = replace(FAILED, result="core-dump", exec_main_code=3, exec_main_status=11)
     assert diagnose(journal("odd"), crashed, TOO_OLD).root.id == "unknown"
-    # A server kills itself when a process of it has failed.
-    killed = replace(FAILED, result="signal", exec_main_code=2, exec_main_status=9)
-    assert diagnose(journal("odd"), killed, TOO_OLD).root.id == "nvcc-too-old"
+
+
+KILLED = replace(FAILED, result="signal", exec_main_code=2, exec_main_status=9)
+
+
+@pytest.mark.parametrize(
+    ("state", "lines", "root"),
+    [
+        # A server kills itself when a process of it has failed, and says so.
+        (KILLED, ["Received sigquit from a child process. It usually means the child failed."], "nvcc-too-old"),
+        (KILLED, ["INFO: Loading JIT ops: page"], "nvcc-too-old"),
+        (KILLED, ["Loading safetensors checkpoint shards: 40% Completed"], "unknown"),
+        (FAILED, ["Loading safetensors checkpoint shards: 40% Completed", "Killed"], "unknown"),
+        (FAILED, ["Loading safetensors checkpoint shards: 40% Completed"], "nvcc-too-old"),
+        (FAILED, ["Engine core initialization failed. See root cause above.", "Killed"], "nvcc-too-old"),
+        (FAILED, ["odd", "Aborted (core dumped)"], "unknown"),
+        (FAILED, ["RuntimeError: nvcc said no", "Segmentation fault (core dumped)"], "unknown"),
+    ],
+)
+def test_who_was_killed_failed_of_what_it_told(state: UnitState, lines: list[str], root: str) -> None:
+    assert diagnose(journal(*lines), state, TOO_OLD).root.id == root
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["llama_model_load: error loading model: vocabulary is empty", "main: error: unable to load model"],
+        ["panic: runtime error: index out of range [3] with length 3", "", "goroutine 1 [running]:"],
+        ["thread 'main' panicked at src/main.rs:3:5:", "Error: no such shard"],
+        ['time=2026-01-01T10:00:00Z level=ERROR source=sched.go:456 msg="error loading llama server"'],
+        ["ERROR:    [Errno 99] error while attempting to bind on address ('::1', 8000, 0, 0)"],
+        ["KeyboardInterrupt: terminated"],
+    ],
+)
+def test_an_error_of_any_program_that_speaks_of_no_compiler_is_not_the_toolchains(lines: list[str]) -> None:
+    assert not diagnose(journal(*lines), FAILED, TOO_OLD).root.toolchain
+    assert diagnose(journal(*lines, "RuntimeError: nvcc said no"), FAILED, TOO_OLD).root.id == "nvcc-too-old"
 
 
 def test_a_service_that_came_up_ended_of_nothing_that_its_start_needs() -> None:
@@ -242,6 +276,30 @@ def test_an_error_of_the_host_compilers_own_is_not_nvccs(failed: str, root: str)
     error = "/srv/ops/main.cpp:96:52: error: cannot convert 'long int' to 'const at::Tensor&'"
     lines = (error, failed, "ninja: build stopped: subcommand failed.", BEGIN, ELSEWHERE, "RuntimeError: odd")
     assert diagnose(journal(*lines), FAILED, TOO_OLD).root.id == root
+
+
+OLD = {"sm": "12.0", "nvcc": "12.4", "torch_cuda": "13.0", "gcc": "15.1"}
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        "nvcc error   : 'ptxas' died due to signal 11 (Invalid memory reference)",
+        "FAILED: [code=139] kernel.cuda.o",
+        "nvcc fatal   : Unknown option '-Wno-switch-bool'",
+        "/srv/ops/kernel.cu:8:10: fatal error: cutlass/bfloat16.h: No such file or directory",
+        '/srv/ops/kernel.cuh(234): error: namespace "cutlass::epilogue" has no member "Blockwise"',
+    ],
+)
+def test_a_build_that_says_itself_why_it_failed_is_not_put_down_to_the_machine(why: str) -> None:
+    lines = (why, "ninja: build stopped: subcommand failed.", "RuntimeError: Error building extension 'ops'")
+    assert [one.id for one in diagnose(journal(*lines), FAILED, TOO_OLD).findings if one.root] == ["unknown"]
+    assert engine.explain(lines, facts_file.from_mapping(OLD)).root.id == "unknown"
+
+
+def test_a_build_that_ran_rocms_compiler_for_an_amd_gpu_had_none_of_nvccs_faults() -> None:
+    lines = ["/opt/rocm/bin/hipcc --offload-arch=gfx942 -c kernel.cu", "FAILED: [code=1] kernel.cuda.o"]
+    assert engine.explain(lines, facts_file.from_mapping({**OLD, "gpu": "AMD MI300X"})).root.id == "unknown"
 
 
 def test_a_build_that_failed_quietly_is_not_what_ended_with_an_exception_of_data() -> None:

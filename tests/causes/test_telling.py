@@ -77,6 +77,19 @@ JIT = ("/flashinfer/", "/torch/_inductor/")
 ELSEWHERE = ('  File "/srv/lib/transformers/models/auto.py", line 3, in load', "    raise KeyError(x)")
 WITHIN = ('  File "/srv/lib/flashinfer/compilation_context.py", line 9, in _archs', "    int(major)")
 
+#: As traceback.py prints an exception group, of Python 3.11 and later.
+GROUP = """  + Exception Group Traceback (most recent call last):
+  |   File "/srv/lib/sglang/launch_server.py", line 9, in <module>
+  |     run_server(server_args)
+  |     ~~~~~~~~~~^^^^^^^^^^^^^
+  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    | {}
+    | {}
+    | KeyError: 'architectures'
+    +------------------------------------"""
+
 
 @pytest.mark.parametrize(
     ("lines", "elsewhere"),
@@ -106,6 +119,19 @@ WITHIN = ('  File "/srv/lib/flashinfer/compilation_context.py", line 9, in _arch
         (by(1, BEGIN, *ELSEWHERE, "ValueError: CUDA_HOME is none"), False),
         (by(1, BEGIN, *ELSEWHERE, "RuntimeError: CUDA error: device-side assert triggered"), True),
         (by(1, BEGIN, *ELSEWHERE, "OSError: /srv/x.so: invalid ELF header"), False),
+        (by(1, BEGIN, *ELSEWHERE, "RuntimeError: no such arch: sm_120f"), False),
+        (by(1, BEGIN, *ELSEWHERE, "RuntimeError: Unsupported gpu architecture"), False),
+        # What a built kernel ends with, what checks its input, and Triton's own passes went past every compiler.
+        (by(1, BEGIN, *WITHIN, "triton.runtime.errors.OutOfResources: out of resource: shared memory"), True),
+        (by(1, BEGIN, *WITHIN, "RuntimeError: Assertion error (csrc/apis/layout.hpp:76): Unknown recipe"), True),
+        (by(1, BEGIN, *WITHIN, "RuntimeError: Assertion error (csrc/jit/compiler.hpp:187): major > 12"), False),
+        (by(1, BEGIN, *WITHIN, "tvm.error.InternalError: Check failed: output.size(0) == num_tokens"), True),
+        (by(1, BEGIN, *WITHIN, "RuntimeError: Check failed: nvcc exited with 1"), False),
+        # A model has an architecture as well.
+        (by(1, BEGIN, *ELSEWHERE, "ValueError: Model architectures ['X'] are not supported for now."), True),
+        # An exception group, each with a margin of its own.
+        (by(1, *GROUP.format(*ELSEWHERE).splitlines()), True),
+        (by(1, *GROUP.format(*WITHIN).splitlines()), False),
         # Who only announces another's failure says nothing of where that came from.
         (by(1, BEGIN, *ELSEWHERE, "RuntimeError: Engine core initialization failed. See root cause above."), False),
         (by(7, *(VLLM + line for line in (BEGIN, *ELSEWHERE, "KeyError: 'a'"))), True),
