@@ -1,4 +1,4 @@
-"""What CMake says of a part of CUDA that a project requires and that is not there.
+"""What CMake says of a part of CUDA that a project requires and that is not there, and of a list of GPU targets.
 
 FindPackageHandleStandardArgs names a package and those of its variables that are empty; find_library and its kin with
 REQUIRED (CMake 3.18 and later) name one variable; a target that is linked by its name names itself. Behind ``-- ``
@@ -30,6 +30,11 @@ NO_LIBRARY: Final = (
     Signature("Could NOT find ", _EMPTY + r"(?:LIBRAR|CUDART)", needs="missing: "),
     Signature("using the following names", _SOUGHT + r" using the following names: (?P<library>(?!nvcc)[\w.]+)"),
     Signature("but the target was not found", r"\"CUDA::(?P<library>\w+)\" but the target was not found"),
+)
+#: CMAKE_CUDA_ARCHITECTURES, or a target's own list: nothing in it, or what fails where a compile without it works.
+NO_TARGET: Final = (
+    Signature("CUDA_ARCHITECTURES", r"CUDA_ARCHITECTURES (?:is empty for target|must be non-empty)"),
+    Signature("do not all work with this compiler.  Try:"),
 )
 #: The target's name on a line of its own, above the words that tell what is the matter with it.
 _TARGET: Final = Signature("CUDA::", r"^\s*CUDA::(?P<library>\w+)$", weak=True)

@@ -30,8 +30,11 @@ UNSUPPORTED_ARCH: Final = (
     *any_of(
         "nsupported gpu architecture",
         "nsupported GPU architecture",
-        pattern=r"nsupported (?:gpu|GPU) architecture (?P<open>')?(?:compute|sm|lto)_(?P<arch>[\w.+-]*)(?P<close>')?",
+        pattern=r"nsupported (?:gpu|GPU) architecture (?P<open>')?(?:compute|sm|lto)_"
+        r"(?P<arch>(?(open)[^']*|[\w.+-]*))(?P<close>')?",
     ),
+    # candle's build script, which asks nvcc for its list first
+    Signature("nvcc cannot target gpu arch", r"cannot target gpu arch (?P<arch>\d+)", library="candle"),
     Signature(
         "is not defined for option",
         r"nvcc\b.*Value '(?:sm|compute)_(?P<arch>\w+)' is not defined for option 'gpu-(?:architecture|code)'",

@@ -84,6 +84,8 @@ GONE: Final = (
     Signature("No CUDA architecture was specified or GPU detected", library="tvm"),
     Signature("CUDA initialization", r"CUDA initialization: .*(?:no|No) (?:CUDA|NVIDIA)"),
     Signature("no GPU detected"),
+    # CMake's list of targets where it is "native", put into nvcc's command as it stands
+    Signature("o CUDA Devices found", r"[Nn]o CUDA Devices found"),
     Signature("no compatible GPUs were discovered"),
     Signature("No CUDA runtime", r"No CUDA runtime is found$"),
     # torch.utils.cpp_extension without a list: the list of the GPUs that it counts is empty

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remedy.causes import reading, rules
+from remedy.causes import cmake, reading, rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.catalogue.age import nvcc_isa
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
@@ -45,6 +45,16 @@ _MALFORMED: Final = (
 _NO_NUMBER: Final = Signature("invalid literal for int()", r"base 10: '(?P<part>[^']+)'", weak=True)
 _CONTEXT: Final = Signature("compilation_context", weak=True, library="flashinfer")
 _SET_LIST: Final = Signature("set TVM_FFI_CUDA_ARCH_LIST", library="tvm-ffi")
+_NO_TARGET: Final = (
+    # what is no target at all: a word, a number alone, a variable that nobody expanded
+    Signature(
+        "is not defined for option",
+        r"nvcc fatal\s*: [Vv]alue '(?!(?:sm|compute|lto)_\d+[af]?'|native'|all'|all-major')[^']*' is not defined for"
+        r" option 'gpu-(?:arch|code)",
+    ),
+    *cmake.NO_TARGET,
+)
+_UNTARGETED: Final = (_UNKNOWN_ARCH, _NOT_BUILT_FOR, _UNKNOWN_NAME, _SET_LIST, *_NO_TARGET)
 _GENCODE: Final = Signature("gencode", r"-gencode[= ]arch=compute_(?P<arch>\d+[af]?)", weak=True)
 # torch's _get_cuda_arch_flags(), printed by who looked for the fault: targets from before 7.5 beside later ones.
 _OLD_BESIDE_NEW: Final = Signature(
@@ -72,7 +82,7 @@ def _listed(case: Case, names: tuple[str, ...] = rules.ARCH_LISTS) -> tuple[Evid
 def _arch_list(case: Case) -> Claim | None:
     listed = _listed(case)
     refused = tuple(hit for hit in reading.refused(case) if reading.target(hit, case) == "list")
-    said = refused + case.hits(_UNKNOWN_ARCH, _NOT_BUILT_FOR, _UNKNOWN_NAME, _SET_LIST) + _without_suffix(case)
+    said = refused + case.hits(*_UNTARGETED) + _without_suffix(case)
     if case.has(*_PLAIN_TARGET):
         said += case.hits(_CONDITIONAL)
     if said:
@@ -218,6 +228,7 @@ _KERNEL_CODES: Final = (
     Signature("no longer supports this GPU"),
     Signature("GPU is too old"),
     Signature("CUDA kernel", r"has no device code compatible with CUDA arch (?P<arch>\d+)"),
+    Signature("is not compatible with compile time compute cap", library="text-embeddings-inference"),
 )
 # DeepGEMM and Triton load what a failed compile left, too.
 _INVALID_IMAGE: Final = Signature("device kernel image is invalid")
@@ -269,10 +280,7 @@ CAUSES: Final = (
         signatures=(
             *UNSUPPORTED_ARCH,
             UNDEFINED_VALUE,
-            _UNKNOWN_ARCH,
-            _NOT_BUILT_FOR,
-            _UNKNOWN_NAME,
-            _SET_LIST,
+            *_UNTARGETED,
             _NOT_ON_TARGET,
             _REQUIRES_TARGET,
             *_MALFORMED,
