@@ -73,7 +73,7 @@ NOISE: Final = (
     # torch's sockets try IPv6 first
     "client socket cannot be initialized to connect to",
     "libnccl-net.so: cannot open shared object",
-    "Unable to load cudart",
+    "cudart init failure",
     "Failed to JIT torch c dlpack extension",
     "Set TORCHDYNAMO_VERBOSE",
     "has a minor version mismatch with",

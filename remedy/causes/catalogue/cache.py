@@ -140,6 +140,17 @@ _LOADING: Final = Signature(
     "JIT", r"Loading JIT ops: ?\S+|not found, using JIT backend", weak=True, library="flashinfer"
 )
 _LOADED: Final = Signature("Finished loading JIT ops", weak=True, library="flashinfer")
+# torch's loader, from the folder that it looks at first to what it says once it holds the lock, or needs none.
+_ROOT: Final = Signature("as PyTorch extensions root", weak=True, library="torch")
+_WENT_ON: Final = any_of(
+    "Emitting ninja build file",
+    "Detected CUDA files",
+    "No modifications detected for re-loaded",
+    "Building extension module",
+    "Loading extension module",
+    pattern="",
+    weak=True,
+)
 #: FlashInfer up to 0.2.5 builds through torch's loader, whose lock is a file that outlives a killed build.
 _BATON_UNTIL: Final = "0.2.6"
 _SILENCE: Final = 300.0
@@ -162,6 +173,10 @@ def _locked(case: Case) -> Claim | None:
     open_ended = loading and (not finished or finished[-1].line.number < loading[-1].line.number)
     if open_ended and not case.errors:
         return _silent_load(case, loading[-1:], tuple(seen))
+    held = case.hits(_ROOT)
+    if held and case.ends_with(held) and not (case.errors or case.has(*_WENT_ON)):
+        weight = Weight.DECISIVE if seen else Weight.NOTED
+        return claim_from(held[-1:], tuple(seen), certainty="likely" if seen else "possible", weight=weight)
     if facts.lock_files and (seen[1:] or not case.errors):
         # Who waits writes no error: what failed has its own words.
         weight = Weight.ASIDE if case.errors else Weight.DECISIVE
@@ -260,7 +275,7 @@ CAUSES: Final = (
         summary="The service waits for a lock in a kernel cache whose holder is gone.",
         advice="`remedy fix {unit}` removes the lock after making sure that no build runs.",
         judge=_locked,
-        signatures=(*_WAITING, _LOCK_FILE, _LOADING, _LOADED),
+        signatures=(*_WAITING, _LOCK_FILE, _LOADING, _LOADED, _ROOT, *_WENT_ON),
         page=Page(
             meaning="torch up to 2.13 marks a build by a file named `lock` in the extension's folder. Whoever finds "
             "it waits, without a limit and without a word.",

@@ -68,6 +68,7 @@ _TOO_OLD: Final = (
     # the entry point of NVIDIA's images, which breaks the sentence behind "but"
     Signature("built for NVIDIA Driver Release"),
     Signature("compatibility mode is UNAVAILABLE"),
+    Signature("symbol lookup for cu", r"symbol lookup for cu[A-Z]\w+ failed", library="ollama"),
     Signature("orward compatibility was attempted on non supported HW"),
     Signature("Error 804: "),
     Signature("cuInit", rf"{CU_INIT}804\b", needs="804"),
