@@ -41,6 +41,8 @@ GONE: Final = (
     ),
     Signature("not loaded", r"(?i)nvidia(?: kernel)? (?:driver|module)s? (?:is |are )?not loaded"),
     Signature("ailed to query NVIDIA devices"),
+    Signature("kernel driver does not appear to be running"),
+    Signature("o available node types can fulfill", r"request .*'GPU': [1-9]", library="ray"),
     # DKMS and mkinitcpio, whose module for the new kernel could not be built
     *any_of("dkms", "DKMS", pattern=r"(?i)dkms.{0,40}\bnvidia\b.{0,60}(?:fail|exited [1-9])"),
     Signature("module not found: 'nvidia"),

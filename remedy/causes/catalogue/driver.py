@@ -30,6 +30,8 @@ _MISMATCH: Final = (
     # cudaErrorSystemDriverMismatch, as torch numbers it
     Signature("Error 803: "),
     Signature("cuInit", rf"{CU_INIT}803\b", needs="803"),
+    # TensorFlow compares the module with the library that it loaded
+    Signature("does not match DSO version"),
     Signature("API mismatch", r"client has (?:the )?version (?P<client>[\d.]+).*|API mismatch"),
     Signature("unsupported display driver"),
     *any_of("SYSTEM_DRIVER_MISMATCH", "SystemDriverMismatch", pattern="(?i)system_?driver_?mismatch"),
@@ -150,7 +152,8 @@ _LIBCUDA: Final = (
         pattern=r"Unable to (?:find|dynamically load the) \"?cuda\"? (?:lib under|shared library)",
         library="cudarc",
     ),
-    Signature("failed call to cuInit: UNKNOWN ERROR (303)"),
+    # a stub, one that could not be initialised, and TensorFlow 1 of one that it could not load
+    Signature("cuInit", rf"{CU_INIT}(?:34|303)\b|cuInit: CUresult\(-1\)"),
     Signature(
         "CUDA driver",
         r"libcuda.*not found|[Cc]ould not find (?:the )?CUDA driver"
@@ -161,12 +164,16 @@ _LIBCUDA: Final = (
 
 # The entry point of NVIDIA's containers warns of it; without a driver the runtime calls it too old.
 _NO_DRIVER: Final = Signature("The NVIDIA Driver was not detected")
+# TensorFlow says it of every machine without a GPU, and goes on.
+_TENSORFLOW: Final = Signature("ould not find cuda drivers on your machine", weak=True)
 
 
 def _libcuda(case: Case) -> Claim | None:
     absent = case.hits(_NO_DRIVER)
     hits = case.hits(*_LIBCUDA) + driver_library_unlinked(case) + absent
-    return claim_from(hits + case.hits(INSUFFICIENT_DRIVER) if absent else hits)
+    if hits:
+        return claim_from(hits + case.hits(INSUFFICIENT_DRIVER) if absent else hits)
+    return claim_from(case.hits(_TENSORFLOW), certainty="possible", weight=Weight.HINT)
 
 
 CAUSES: Final = (
@@ -200,7 +207,7 @@ CAUSES: Final = (
         advice="Check `ldconfig -p | grep libcuda`; install the driver's libraries (libnvidia-compute-…), or give the "
         "container the GPU (`--gpus all`).",
         judge=_libcuda,
-        signatures=(*_LIBCUDA, _NO_DRIVER),
+        signatures=(*_LIBCUDA, _NO_DRIVER, _TENSORFLOW),
         page=Page(
             meaning="libcuda.so.1 comes with the driver, not with any toolkit. Nothing on CUDA runs without it.",
             origin="The driver isn't installed, only its kernel part is, a container was started without the NVIDIA "

@@ -35,6 +35,7 @@ _LOAD: Final = (
     ),
     Signature("libNVVM cannot be found", r"(?P<lib>libNVVM) cannot be found", library="numba"),
     Signature("library nvvm not found", library="numba"),
+    Signature("annot dlopen some GPU libraries"),
     *any_of(
         "ould not find",
         "ould not locate",

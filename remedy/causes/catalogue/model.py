@@ -98,6 +98,7 @@ CAUSES: Final = (
             Signature("403 Forbidden", r"403 Forbidden.*(?:huggingface|hf\.co|model)|huggingface.*403 Forbidden"),
             Signature("401 Unauthorized"),
             Signature("nvalid user token"),
+            Signature("nvalid credentials in Authorization header"),
             Signature("Invalid username or password"),
             Signature(
                 "User Access Token",

@@ -90,6 +90,8 @@ def _unit_environment(case: Case) -> Claim | None:
         return claim_from(case.hits(*NOT_ON_PATH), literal_path, certainty="likely")
     if warned:
         return claim_from(warned, faults)
+    if case.has(_UNSET_VARIABLE) and not case.errors:
+        return claim_from(case.hits(_UNSET_VARIABLE), faults + unexpanded, certainty="possible", weight=Weight.NOTED)
     if case.variable("HOME") in ("unset", "") and case.has(_HOME_READ):
         return claim_from(case.hits(_HOME_READ), (case.fact("HOME is not set", "HOME"),), certainty="likely")
     weight = Weight.NOTED if faults or not case.errors else Weight.HINT
@@ -106,6 +108,10 @@ _LITERAL_HOME: Final = Signature(
     r"(?:No such file|not found|cannot|does not exist).*['\"‘ ](?P<value>~/[^'\"’\s]*)"
     r"|(?P<value2>~/\S+): (?:not found|No such)",
     weak=True,
+)
+# systemd 254 and later, of $NAME in a command; MAINPID is unset behind a program that has ended
+_UNSET_VARIABLE: Final = Signature(
+    "unset environment variable", r"evaluates to an empty string: (?!MAINPID)(?P<variable>\w+)", weak=True
 )
 _ENVIRONMENT_WARNED: Final = (
     Signature(
@@ -291,7 +297,7 @@ CAUSES: Final = (
         "read the unit's environment lines as they were meant.",
         advice="Compare what was written with what is set: `remedy show {unit}`.",
         judge=_unit_environment,
-        signatures=(*_ENVIRONMENT_WARNED, _LITERAL_VARIABLE, _LITERAL_HOME, _HOME_READ, *NOT_ON_PATH),
+        signatures=(*_ENVIRONMENT_WARNED, _LITERAL_VARIABLE, _LITERAL_HOME, _HOME_READ, _UNSET_VARIABLE, *NOT_ON_PATH),
         page=Page(
             meaning="A variable reaches the program with another value than its author meant, or not at all.",
             origin="Environment= and EnvironmentFile= look like shell and are not. `$VAR` and `~` are taken literally; "
