@@ -9,8 +9,8 @@ from remedy.causes import catalogue, claims
 from remedy.causes.case import Case, by_signatures
 from remedy.causes.entry import Cause, Claim, Signature, Weight
 from remedy.causes.scan import Scan, Scanner
-from remedy.causes.shared import CHECKED, NEVER_STARTED
-from remedy.causes.telling import says_only_that
+from remedy.causes.shared import CHECKED, FELL_BACK, NEVER_STARTED
+from remedy.causes.telling import says_only_that, speaks_of_compilers
 from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
 from remedy.facts.types import LogLine, Snapshot
 from remedy.hints import TYPE_CHECKING, Final
@@ -98,7 +98,13 @@ def _with_journal(case: Case, journal: Sequence[LogLine]) -> Case:
 def scanner(*also: Signature) -> Scanner:
     """A scanner for the signatures of all causes, and for others."""
     return Scanner(
-        (*(signature for cause in catalogue.causes() for signature in cause.signatures), CHECKED, NEVER_STARTED, *also)
+        (
+            *(signature for cause in catalogue.causes() for signature in cause.signatures),
+            CHECKED,
+            NEVER_STARTED,
+            *FELL_BACK,
+            *also,
+        )
     )
 
 
@@ -185,22 +191,27 @@ def _claims(case: Case) -> list[Found]:
         if claim is not None:
             made.append((cause, claim))
     # What else the log tells of, if only in passing: it stands at that, not at what it was warned of or will meet.
-    failed = any(
-        said.weight > Weight.HINT and said.of_log and not (one.toolchain or one.consequence) for one, said in made
+    others = tuple(
+        said
+        for one, said in made
+        if said.weight > Weight.HINT and said.of_log and not (one.toolchain or one.consequence)
     )
-    found = [(cause, _filled(case, cause, _aside(case, cause, claim, failed=failed))) for cause, claim in made]
+    found = [(cause, _filled(case, cause, _aside(case, cause, claim, others))) for cause, claim in made]
     return sorted(found, key=lambda item: (-item[1].weight, _CERTAINTIES.index(item[1].certainty), item[0].rank))
 
 
-def _aside(case: Case, cause: Cause, claim: Claim, *, failed: bool) -> Claim:
+def _aside(case: Case, cause: Cause, claim: Claim, others: tuple[Claim, ...]) -> Claim:
     """A toolchain claim that rests on warnings alone, in a log that fails of something else, is no verdict: servers
     log whole failed builds as warnings and go on without them. Where the libraries would meet it here, it is one as
     long as no traceback leads elsewhere."""
     met = claim.certainty == "confirmed" and any(one.problem.fatal for one in case.foreseen(cause.id))
+    if cause.toolchain and claim.last_line and _survived(case, claim, others):
+        return replace(claim, weight=Weight.ASIDE, certainty="possible")
     if met and not case.from_elsewhere():
         return claim
     if not (cause.toolchain and claim.weight == Weight.NOTED and claim.last_line == 0):
         return claim
+    failed = bool(others)
     if claim.of_log:
         warned = {one.text for one in claim.evidence}
         failed = failed or case.died is not None or case.ends_in_error
@@ -210,6 +221,23 @@ def _aside(case: Case, cause: Cause, claim: Claim, *, failed: bool) -> Claim:
     if not failed:
         return claim
     return replace(claim, weight=Weight.ASIDE, certainty="possible")
+
+
+#: Lines behind a refusal in which the program says what it does instead.
+_NEXT: Final = 8
+
+
+def _survived(case: Case, claim: Claim, others: tuple[Claim, ...]) -> bool:
+    """Whether the program said that it does without what the claim's lines refused, and ended of something that is
+    known, or no compiler's."""
+    went_on = [hit.line.number for hit in case.hits(*FELL_BACK) if 0 < hit.line.number - claim.last_line <= _NEXT]
+    if not went_on or case.last is None:
+        return False
+    if any(other.last_line > went_on[-1] for other in others):
+        return True
+    told = (*case.errors, case.last) if not case.last.quiet else case.errors
+    later = [line for line in told if line.number > went_on[-1] and not says_only_that(line.text)]
+    return bool(later) and not any(speaks_of_compilers(line.text) for line in later)
 
 
 def _ended_after_start(case: Case) -> bool:

@@ -20,6 +20,11 @@ EMPTY_ARCHS: Final = (
 #: ExecStartPre= that failed, behind which the program never ran.
 CHECKED: Final = Signature("remedy diagnose ", r"\((?P<id>[a-z]+(?:-[a-z]+)+)\); .{0,80}\bremedy diagnose ")
 NEVER_STARTED: Final = Signature("ontrol process exited", weak=True)
+#: A program that does without what it was refused says so next.
+FELL_BACK: Final = any_of(
+    "alling back", "alls back", "ell back", "allback to", "elying on", "oing on without", "ontinuing without",
+    pattern="", weak=True,
+)  # fmt: skip
 SWALLOWED: Final = Signature("Failed to get device capability", r"device capability: (?!SM ?\d)\S", weak=True)
 # FlashInfer 0.6.7 and later: the compiler's release is under the GPU's floor. A warning, swallowed by its caller.
 CUDA_FLOOR: Final = Signature(

@@ -19,6 +19,9 @@ def explain(log: str, **facts: Any) -> Diagnosis:
     return engine.explain(log.splitlines(), facts_file.from_mapping(facts))
 
 
+REFUSED = "nvcc fatal   : Unsupported gpu architecture 'compute_120f'"
+
+
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: f"{report['id']}-{report['cause']}")
 def test_reports(report: dict[str, Any]) -> None:
     found = explain(report["log"], **report["facts"])
@@ -288,3 +291,23 @@ def test_facts_without_a_log_say_what_they_show(facts: dict[str, Any], cause: st
 def test_writers_in_front_of_a_line_change_nothing(prefix: str) -> None:
     log = "x.cuh:5:1: fatal error: curand_kernel.h: No such file or directory\r\nninja: build stopped\r\n"
     assert explain("\n".join(prefix + line for line in log.split("\n"))).root.id == "cuda-headers-missing"
+
+
+@pytest.mark.parametrize(
+    ("refused", "instead", "last", "root"),
+    [
+        (REFUSED, "Falling back to Triton kernels", "KeyError: 'rope'", "unknown"),
+        (REFUSED, "WARNING 01-01 10:00:00 [x.py:1] falling back to torch", "CUDA out of memory", "gpu-out-of-memory"),
+        ("ptxas does not support CC 12.0", "Relying on driver to perform ptx compilation.", "ValueError: x", "unknown"),
+        # no other end, one of compilers, one that tells nothing, and no word of doing without
+        (REFUSED, "Falling back to Triton kernels", "", "nvcc-too-old"),
+        (REFUSED, "Falling back to Triton kernels", "RuntimeError: Ninja build failed.", "nvcc-too-old"),
+        (REFUSED, "Falling back to Triton kernels", "Engine core initialization failed", "nvcc-too-old"),
+        (REFUSED, "", "KeyError: 'rope'", "nvcc-too-old"),
+        ("Falling back to Triton kernels", REFUSED, "KeyError: 'rope'", "nvcc-too-old"),
+    ],
+)
+def test_what_a_program_did_without_is_not_what_it_ended_of(refused: str, instead: str, last: str, root: str) -> None:
+    found = engine.explain([refused, instead, last])
+    assert found.root.id == root
+    assert root == "nvcc-too-old" or [one.id for one in found.findings if one.toolchain and one.certainty == "possible"]
