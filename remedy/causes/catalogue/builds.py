@@ -142,6 +142,13 @@ _LONG: Final = (
         weak=True,
     ),
 )
+_KILLED_BY_9: Final = any_of(
+    "exit",
+    "returncode",
+    pattern=r"(?:exit ?code|exits? with return code|exited with|returncode)\W{1,4}-9\b",
+    weak=True,
+    needs="-9",
+)
 
 
 def _cold(case: Case) -> Claim | None:
@@ -155,7 +162,9 @@ def _cold(case: Case) -> Claim | None:
         certainty: Certainty = "confirmed" if timed_out else "likely"
         return claim_from(building[-2:] + gave_up[:2], certainty=certainty, weight=Weight.DECISIVE)
     if long and not case.errors:
-        return claim_from(long[-2:], certainty="possible", weight=Weight.NOTED)
+        # Who was killed was not stopped by one who waited: systemd and supervisors end a start with SIGTERM.
+        weight = Weight.HINT if case.has(*_KILLED_BY_9) else Weight.NOTED
+        return claim_from(long[-2:], certainty="possible", weight=weight)
     if building and not case.errors:
         return claim_from(building[-2:], certainty="possible", weight=Weight.HINT)
     return _nothing_wrong(case)
@@ -281,7 +290,7 @@ CAUSES: Final = (
         advice="`remedy fix {unit}` builds them ahead of the start and raises TimeoutStartSec=.",
         judge=_cold,
         although_up=True,
-        signatures=(*_BUILDING, *_LONG, *_GAVE_UP, *BUILD_FAILED, *JIT_AT_WORK, NVCC_RUN),
+        signatures=(*_BUILDING, *_LONG, *_GAVE_UP, *_KILLED_BY_9, *BUILD_FAILED, *JIT_AT_WORK, NVCC_RUN),
         page=Page(
             meaning="The toolchain is right and at work. After an upgrade, or with an empty cache, the first start "
             "compiles dozens of kernels, and that takes from minutes to an hour.",

@@ -90,11 +90,12 @@ _NO_CACHE: Final = Signature(
     "not writ", r"(?:[Cc]ache|cubins?) ?(?:dir(?:ectory)?|folder|path) .{0,60}(?:is )?not writ(?:e?able)"
 )
 _NO_LOCATOR: Final = Signature("no locator available for file", library="numba")
-# A temporary file within it that is gone was another process's, or renamed by it.
+# A temporary file within it that is gone was another process's, or renamed by it. The cache itself can't be missing for
+# who makes it with its parents: one of these is a link to nowhere.
 _NO_PARENT: Final = Signature(
     "No such file or directory: ",
     r"No such file or directory: ['\"](?P<path>/(?:home|nonexistent|root)(?!\S*\btmp\.pid_)[^'\"]*/\.(?:cache|triton)"
-    r"[^'\"]*)",
+    r"[^'\"]*|/[^'\"]*/\.(?:cache(?:/\w+)?|triton)(?=['\"]))",
     weak=True,
 )
 

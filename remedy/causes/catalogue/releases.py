@@ -34,8 +34,8 @@ _DEMAND: Final = (
     + _OR_NEWER
     + r"|CUDA(?: [Vv]ersion)? ?(?:>=? ?)?1\d\.\d+"
     + _OR_NEWER
-    + r" (?:is |are )?(?:required|needed) (?:for|to (?:build|compile|target)) .*(?:compute capability|\bsm_?\d"
-    r"|compute_\d|Blackwell|Hopper))"
+    + r" (?:is |are )?(?:required|needed) (?:to (?:build|compile) the package"
+    r"|(?:for|to (?:build|compile|target)) .*(?:compute capability|\bsm_?\d|compute_\d|Blackwell|Hopper)))"
 )
 DEMANDED: Final = (
     *any_of("or higher", "or newer", "or later", "or above", "or greater", "and above", pattern=_DEMAND, needs="1"),

@@ -41,6 +41,9 @@ _GPU_MEMORY: Final = (
         pattern=r"(?i)^(?!.*\b(?:if|when)\b).*\b(?:lack of|insufficient|not enough|out of) (?:free |available )?"
         r"(?:(?:gpu|device) memory\b|vram\b)",
     ),
+    # TensorRT's builder and its runtime
+    Signature("OutOfMemory", r"\[TRT\].*\bOutOfMemory\b", library="tensorrt"),
+    Signature("could not be allocated", r"GPU memory \(\d+ bytes\) could not be allocated", library="tensorrt"),
     Signature("mem-fraction-static", r"(?:[Nn]ot enough|[Ii]ncrease|[Rr]educe|memory).{0,80}mem-fraction-static"),
     Signature(
         "buffer",
@@ -87,7 +90,7 @@ _MINUS_9: Final = (
         "exit",
         "returncode",
         "signal",
-        pattern=r"(?:exit ?code|exited with|signal|returncode)[ :=]*-9\b",
+        pattern=r"(?:exit ?code|exited with|exits with return code|signal|returncode)[ :=]*-9\b",
         weak=True,
         needs="-9",
     ),
