@@ -41,8 +41,8 @@ _NOT_FOUND: Final = (
         "nvcc",
         "NVCC",
         pattern=r"(?:[Cc]an(?:not|'t)|[Cc]ould not|[Uu]nable to|[Ff]ailed to) (?:find|locate) (?:the )?[`'\"]?"
-        r"(?i:nvcc)\b" + _GOES_ON + r"|\b(?i:nvcc)\b[`'\")]{0,2} (?:compiler |binary )?(?:is |was |could )?not (?:be )?"
-        r"(?:installed|found|available)" + _GOES_ON,
+        r"(?i:nvcc)\b" + _GOES_ON + r"|\b(?i:nvcc)\b[`'\")]{0,2} (?:compiler |binary |executable )?(?:is |was |could )?"
+        r"(?:required .{0,40}but (?:is |was ))?not (?:be )?(?:installed|found|available)" + _GOES_ON,
     ),
     Signature("make", r"^(?:g?make|cmake)(?:\[\d+\])?: (?P<program>nvcc): "),
     Signature(

@@ -146,6 +146,11 @@ _VERSIONS: Final = (
     ),
     Signature("operator torchvision::nms does not exist"),
     Signature("load custom C++ ops", library="torch"),
+    Signature(
+        "Could not find ",
+        r"Could not find (?:shared object file: )?(?:Transformer Engine \w+ lib|libtransformer_engine)",
+        library="transformer-engine",
+    ),
     Signature("compiled against a different version of P"),
     Signature(
         "minimum required version",

@@ -176,10 +176,16 @@ def _headers_missing(case: Case) -> Claim | None:
 
 _LIBRARY: Final = (
     r"-l:?(?P<library>cudart\w*|cudadevrt|cuda|cublas\w*|nvrtc\w*|curand\w*|cusparse\w*|cusolver\w*"
-    r"|nvJitLink\w*)(?![\w.])"
+    r"|nvJitLink\w*|cudnn\w*|nccl\w*|cufft\w*|nvToolsExt|cupti|cutensor\w*|cufile\w*|cudss|nvidia-ml|nvjpeg|npp\w+"
+    r"|nvfatbin\w*|nvptxcompiler\w*)(?![\w.])"
 )
 _LINKER: Final = any_of(
-    "-lcu", "-lnv", "-l:", pattern=r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)?(?: ?: .*| cannot find )" + _LIBRARY
+    "-lcu",
+    "-lnv",
+    "-lnccl",
+    "-lnpp",
+    "-l:",
+    pattern=r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)?(?: ?: .*| cannot find )" + _LIBRARY,
 )
 # GNU ld, gold; LLVM's lld
 _NOT_LINKED: Final = Signature("-lcud", r"(?:cannot find|unable to find library) " + _LIBRARY)
