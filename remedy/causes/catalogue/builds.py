@@ -20,7 +20,9 @@ _BUILD_KILLED: Final = (
     Signature("signal terminated program", r"[Kk]illed:? signal terminated program"),
     Signature("illed", r"^(?:/bin/)?(?:sh: )?(?:line )?(?:\d+: )*(?:\d+ )?Killed\s+\S*" + _COMPILERS + r"\b"),
     Signature("died due to signal 9"),
-    Signature("terminated with signal 9"),
+    Signature(
+        "terminated with signal 9", r"(?:^|[\s/])(?:collect2|nvcc|g\+\+|gcc|" + _COMPILERS + r")\b.* terminated with"
+    ),
     Signature("internal compiler error: Killed"),
     Signature("final link failed: memory exhausted"),
     Signature("virtual memory exhausted"),
@@ -111,6 +113,7 @@ _GAVE_UP: Final = (
         weak=True,
     ),
     Signature("result 'timeout'", weak=True),
+    Signature("compilation timeout", weak=True, library="deep-gemm"),
 )
 
 
@@ -223,6 +226,11 @@ _DOWNLOAD: Final = (
         r"|flashinfer).{0,80}[Cc]hecksum (?:mismatch|fail)",
     ),
     Signature("FLASHINFER_NO_DOWNLOAD"),
+    Signature("checksums.txt", r"(?:[Ff]ailed to get|[Ii]nvalid) checksums\.txt", library="flashinfer"),
+    Signature("downloaded with matched sha256", library="flashinfer"),
+    Signature("sha256 mismatch", r"sha256 mismatch .*(?:cubin|flashinfer)", library="flashinfer"),
+    Signature("Max retries reached. Download failed", library="flashinfer"),
+    Signature("Try clearing the cache: rm -rf", r"Header \S+ .*cubin", library="flashinfer"),
     Signature("acquire lock", r"Failed to acquire lock .*cubin"),
 )
 

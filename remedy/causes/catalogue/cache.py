@@ -29,6 +29,7 @@ _STALE: Final = (
     Signature(
         "cannot open shared object", r"(?:" + _CACHED_SO + r"\.so.*|lib\w+\.so[.\d]*: cannot open.*" + _CACHED_SO + r")"
     ),
+    Signature("Corrupted JIT cache directory", library="deep-gemm"),
     Signature("file too short", _CACHED_SO + r".*file too short"),
     Signature("invalid ELF header", _CACHED_SO + r".*invalid ELF header"),
     Signature("wrong ELF class", _CACHED_SO),
@@ -89,6 +90,7 @@ _NO_HOME: Final = Signature(
 _NO_CACHE: Final = Signature(
     "not writ", r"(?:[Cc]ache|cubins?) ?(?:dir(?:ectory)?|folder|path) .{0,60}(?:is )?not writ(?:e?able)"
 )
+_NO_TRITON_CACHE: Final = Signature("ould not create or locate cache dir", library="triton")
 _NO_LOCATOR: Final = Signature("no locator available for file", library="numba")
 # A temporary file within it that is gone was another process's, or renamed by it. The cache itself can't be missing for
 # who makes it with its parents: one of these is a link to nowhere.
@@ -109,7 +111,7 @@ def _is_cache(hit: Hit) -> bool:
 
 def _unwritable(case: Case) -> Claim | None:
     refused = tuple(hit for hit in case.hits(*PERMISSION, READ_ONLY) if _is_cache(hit))
-    hits = refused + case.hits(_NO_NAME, _NO_HOME, _NO_CACHE, _NO_LOCATOR)
+    hits = refused + case.hits(_NO_NAME, _NO_HOME, _NO_CACHE, _NO_TRITON_CACHE, _NO_LOCATOR)
     if hits:
         return claim_from(hits, behind(case, denied_path(hits[0]), hits[0].line.text))
     missing = tuple(hit for hit in case.hits(_NO_PARENT) if rules.is_jit_cache(hit.groups["path"]))
@@ -122,7 +124,7 @@ _WAITING: Final = (
     Signature(
         "baton", r"(?:[Ww]aiting for (?:the )?(?:lock|baton)|file_baton\.py|baton\.wait|baton release)", library="torch"
     ),
-    Signature("tale file handle"),
+    Signature("tale file handle", r"tale file handle(?::? ?['\"](?P<path>[^'\"]+))?"),
     Signature("ESTALE"),
     Signature("Device or resource busy", r"Device or resource busy: ['\"]\S*" + _CACHED_SO),
     *any_of(
@@ -131,6 +133,12 @@ _WAITING: Final = (
         pattern=r"[Ww]aiting for (?:file )?lock (?:on )?\S*(?:cache|cached_ops|jit|extension)",
     ),
     Signature("Timeout", r"(?:filelock|The file lock).*\.lock"),
+    *any_of(
+        "lock on '",
+        "lock: /",
+        pattern=r"(?:Failed to acquire|[Tt]imed out after .{1,40} waiting for) .{0,40}lock(?: on|:) '?"
+        r"\S*(?:tvm-ffi|cache|jit)\S*",
+    ),
     # py-spy and faulthandler stacks of a process that waits
     Signature("filelock", r"acquire \(\S*filelock/", library="flashinfer"),
     Signature("could not be acquired", r"file lock '?[^']*\.lock"),
@@ -164,7 +172,10 @@ def _locked(case: Case) -> Claim | None:
         seen.append(case.fact("lock file " + ", ".join(facts.lock_files[:2]), "lock_files"))
     if facts.silent_s is not None and facts.silent_s >= _SILENCE:
         seen.append(case.fact(f"silent for {facts.silent_s:.0f} s", "silent_s"))
-    waiting = case.hits(*_WAITING)
+    # what lies elsewhere on NFS is no cache
+    waiting = tuple(
+        hit for hit in case.hits(*_WAITING) if "path" not in hit.groups or rules.is_jit_cache(hit.groups["path"])
+    )
     if waiting:
         return claim_from(waiting, tuple(seen))
     named = case.hits(_LOCK_FILE)
@@ -247,7 +258,7 @@ CAUSES: Final = (
         "write where compiled kernels are kept.",
         advice="`remedy fix {unit}` gives the service a cache folder of its own.",
         judge=_unwritable,
-        signatures=(*PERMISSION, READ_ONLY, _NO_NAME, _NO_HOME, _NO_CACHE, _NO_LOCATOR, _NO_PARENT),
+        signatures=(*PERMISSION, READ_ONLY, _NO_NAME, _NO_HOME, _NO_CACHE, _NO_TRITON_CACHE, _NO_LOCATOR, _NO_PARENT),
         page=Page(
             meaning="Every JIT library makes a folder below the home directory at import or at the first build: "
             "~/.triton, ~/.cache/flashinfer, ~/.cache/tvm-ffi and others. It could not be made or written.",

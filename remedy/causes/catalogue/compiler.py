@@ -29,6 +29,10 @@ _NOT_FOUND: Final = (
         r"nvcc not found (?:at|and PyTorch|in|on)" + _GOES_ON + "|RuntimeError: nvcc not found",
         library="torch",
     ),
+    Signature("nvcc is required to", r"nvcc is required to (?:build|compile)"),
+    Signature("nvcc, which is missing", library="vllm"),
+    # DeepGEMM's assertions: neither CUDA_HOME nor an nvcc on PATH, and none below what was found
+    *any_of("not cuda_home.empty()", "exists(nvcc_path)", pattern="ssert", library="deep-gemm"),
     Signature("nvcc was not found", r"(?:unavailable since|was requested, but) nvcc was not found"),
     # what stands on the stack has raised: torch's and the set-up scripts' ways to say that there is no CUDA_HOME
     Signature("_join_cuda_home(", library="torch"),

@@ -28,7 +28,8 @@ GONE: Final = (
     Signature(
         "NVML",
         r"NVML Shared Library Not Found|Failed to initialize NVML|NVML: (?:Unknown Error|Not Found"
-        r"|Driver Not Loaded|GPU is lost)|NVMLError_\w+",
+        r"|Driver Not Loaded|GPU is lost)|NVMLError_(?!FunctionNotFound|NotSupported)\w+"
+        r"|Can't initialize NVML|NVML returned no GPU",
     ),
     # NVIDIA's Go bindings, where dlopen of libnvidia-ml.so.1 fails (the device plugin for Kubernetes, nvidia-docker)
     Signature("could not load NVML library"),
@@ -102,7 +103,28 @@ GONE: Final = (
         pattern=r"(?i)no (?:nvidia )?gpus? (?:is |are |was |were )?(?:found|detected|available|visible)"
         r"(?!.{0,9}falling back)",
     ),
-    Signature("CUDA is not available"),
+    *any_of(
+        "o CUDA devices",
+        "only found",
+        pattern=r"[Nn]o CUDA devices (?:found|detected|available|visible)|found no CUDA devices"
+        r"|only found \d+ CUDA devices",
+    ),
+    Signature("0 active drivers", library="triton"),
+    Signature("an active GPU backend", library="inductor"),
+    Signature("you might not have a CUDA gpu", library="torch"),
+    Signature("driver can't be loaded, is cuda enabled", library="torch"),
+    Signature(
+        "to deserialize object on", r"on (?:a )?CUDA device.* but torch\.cuda\.(?:is_av|device_c)", library="torch"
+    ),
+    *any_of("GPU is required", "GPU or XPU found", pattern=r"rror: (?:A )?GPU is required|No GPU or XPU found"),
+    Signature("annot find cuda device", library="tilelang"),
+    Signature("Target device may not be visible", library="numba"),
+    *any_of(
+        "CUDA is not available",
+        "cuda is not available",
+        "CUDA is unavailable",
+        pattern=r"CUDA is not available|^cuda is not available\.$|rror: (?:\w+ )?CUDA is unavailable",
+    ),
     Signature("/dev/nvidia", r"/dev/nvidia[\w-]*.{0,40}[Nn]o such file"),
 )
 _BOOT: Final = (

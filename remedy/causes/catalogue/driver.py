@@ -78,6 +78,7 @@ _TOO_OLD: Final = (
     # CUDA runtime API, cudaErrorCallRequiresNewerDriver
     Signature("not supported in the installed CUDA driver"),
     Signature("cudaErrorCallRequiresNewerDriver"),
+    Signature("Driver missing function: cu", library="numba"),
     *any_of("COMPAT_NOT_SUPPORTED", "CompatNotSupported", pattern="(?i)compat_?not_?supported"),
     Signature(
         "river", r"(?:NVIDIA|CUDA|nvidia) [Dd]river .{0,60}(?:is too old|is outdated|needs to be updated|too old)"

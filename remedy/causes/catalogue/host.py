@@ -25,6 +25,7 @@ _NO_COMPILER: Final = (
     # assembler and linker, and the C library's own parts, come with the compiler's package
     Signature("cannot execute 'as'"),
     Signature("cannot find 'ld'"),
+    Signature("unable to execute '", r"unable to execute '" + _COMPILER + r"': No such"),
     Signature("unable to execute command", r'unable to execute command: Executable "(?:ld|as)\b'),
     Signature("cannot find ", r"cannot find (?:-l(?:stdc\+\+|c|m|gcc|gcc_s)(?![\w+.-])|S?crt[1in]\.o|crtbegin\w*\.o)"),
     Signature(

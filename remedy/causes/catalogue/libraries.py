@@ -33,14 +33,14 @@ _LOAD: Final = (
         + _CUDA_LIBRARY
         + r"\w*\.so(?:\.\d+)*)",
     ),
-    Signature("libNVVM cannot be found", r"(?P<lib>libNVVM) cannot be found", library="numba"),
+    Signature("libNVVM", r"(?P<lib>libNVVM) (?:cannot be found|is not available)", library="numba"),
     Signature("library nvvm not found", library="numba"),
     Signature("annot dlopen some GPU libraries"),
     *any_of(
         "ould not find",
         "ould not locate",
         pattern=r"ould not (?:find|locate) (?:any )?(?:(?:shared )?(?:object |library )?(?:file)?:? ?)"
-        r"['\"]?(?:\S*/)?(?P<lib>" + _CUDA_LIBRARY + r"(?:-builtins)?\.so[.\d]*|NVRTC(?= library))",
+        r"['\"]?(?:\S*/)?(?P<lib>" + _CUDA_LIBRARY + r"[\w-]*\.so[.\d]*|NVRTC(?= library))",
     ),
     # cudarc, the binding of candle, mistral.rs and burn; what has no version in its name is asked for by many
     *any_of(
@@ -53,6 +53,10 @@ _LOAD: Final = (
     Signature("BUILTIN_OPERATION_FAILURE", library="nvrtc"),
     Signature("failed to load builtins", library="nvrtc"),
     Signature("ailed to open lib", r"[Ff]ailed to open (?P<lib>" + _CUDA_LIBRARY + r"[\w.-]*)"),
+    # torch's search for the wheels that it needs, and bitsandbytes'
+    Signature("not found in the system path", r"(?P<lib>lib\w+)\.so\S* not found in the system path", library="torch"),
+    Signature("issing dependency: lib", r"issing dependency: (?P<lib>" + _CUDA_LIBRARY + r"[\w.]*)"),
+    Signature("runtime libraries were not found in the LD_LIBRARY_PATH"),
     Signature(
         "DynamicLibNotFoundError",
         r"Failure finding \"(?P<lib>lib[\w.]+)|DynamicLibNotFoundError: (?P<lib2>nvrtc|nvvm)",
@@ -69,7 +73,12 @@ _LOAD: Final = (
         r"|[Cc]an not find library: lib(?!cuda\.so)",
         library="paddle",
     ),
-    Signature("OSError", r"OSError: (?:\S*/)?(?P<lib>" + _CUDA_LIBRARY + r"\S*): (?!undefined)"),
+    Signature(
+        "OSError",
+        r"OSError: (?:\S*/)?(?P<lib>"
+        + _CUDA_LIBRARY
+        + r"\S*): (?!undefined|file too short|invalid ELF|wrong ELF|cannot (?!open)|failed to map)",
+    ),
     Signature(
         "ailed to load", r"[Ff]ailed to load (?:library |shared library )?['\"]?(?P<lib>" + _CUDA_LIBRARY + r"[\w.]*)"
     ),
@@ -145,6 +154,8 @@ _VERSIONS: Final = (
         "compiled with different", r"(?:PyTorch|torch\w*) .{0,60}compiled with different CUDA (?:major )?versions"
     ),
     Signature("operator torchvision::nms does not exist"),
+    Signature("No such operator ", r"No such operator \w+::\w+"),
+    Signature("NCCL version", r"NCCL version [\d.]+ or (?:higher|newer|later) is required"),
     Signature("load custom C++ ops", library="torch"),
     Signature(
         "Could not find ",
@@ -178,6 +189,8 @@ _NO_BINARY: Final = (
     Signature("load C++/CUDA extensions", library="xformers"),
     Signature("Required library version not found", r"Required library version not found: (?P<lib>lib\w+\.so)"),
     Signature("bitsandbytes CUDA binary", r"[Nn]ot find the bitsandbytes CUDA binary"),
+    *any_of("native library functionality", "CPU-only version", pattern="bitsandbytes"),
+    Signature("CUDA extension not installed", library="gptq"),
     Signature("CUDA binary not found", r"Configured (?:CUDA|ROCm/CUDA|\w+) binary not found"),
 )
 _TORCH_BUILD: Final = Signature("+cu", r"torch[ =]=?\s*(?P<torch>\d\S*?)\+cu(?P<cu>\d{2,3})\b", weak=True)

@@ -23,7 +23,18 @@ CAUSES: Final = (
             Signature("epo id must be in the form", r"[Rr]epo id must be in the form .*: '(?P<model>[^']+)'|Repo id"),
             Signature("HFValidationError"),
             Signature("RepositoryNotFoundError"),
+            Signature(" Not Found for url", r"(?:Repository|Revision|Entry) Not Found for url"),
             Signature("Repository Not Found"),
+            *any_of(
+                "IncompleteSnapshotError",
+                "CachedRepoTreeNotFoundError",
+                "RevisionResolutionError",
+                "NotASafetensorsRepoError",
+                pattern="",
+            ),
+            Signature("is not a valid git identifier"),
+            Signature("specific connection error when trying to load", r"load (?P<model>[^\s:]+):"),
+            Signature("rror no file named", r"found in directory (?P<model>\S+?)\.?$"),
             Signature("EntryNotFoundError"),
             Signature("RevisionNotFoundError"),
             Signature("Unrecognized model in", r"Unrecognized model in (?P<model>\S+?)\.? "),
@@ -36,7 +47,7 @@ CAUSES: Final = (
             Signature(
                 "Can't load",
                 r"Can't load (?:the |image processor|tokenizer|config\w*|feature|processor"
-                r"|model).* for '(?P<model>[^']+)'",
+                r"|model).* (?:for|of) '(?P<model>[^']+)'",
             ),
             Signature(
                 "No such file or directory",
@@ -47,7 +58,10 @@ CAUSES: Final = (
             Signature("gguf", r"(?:failed to (?:open|load)|no such file).{0,60}\.gguf|\.gguf.{0,40}No such file"),
             Signature("not found, try pulling it first", r"model ['\"](?P<model>[^'\"]+)['\"] not found"),
             Signature("pull model manifest", r"pull model manifest: file does not exist"),
-            Signature("annot find any model weights with", r"weights with ['`](?P<model>[^'`]+)"),
+            Signature("model weights with", r"annot find any (?:\w+ )?model weights with ['`](?P<model>[^'`]+)"),
+            Signature("ould not find checkpoint files", r"checkpoint files '(?P<model>[^']+)'"),
+            Signature("etect config format for no config file found", library="vllm"),
+            Signature("ailed to load mistral", r"config for model (?P<model>\S+?)\. ", library="vllm"),
             Signature("ouldn't connect to 'https://huggingface.co'"),
             *HUB_UNREACHED,
             Signature(
@@ -95,9 +109,15 @@ CAUSES: Final = (
             # with "Repository Not Found" behind it the hub says that there is no such name, or none for anyone unknown
             Signature("401 Client Error", r"^(?!.*RepositoryNotFoundError).*401 Client Error"),
             Signature("403 Client Error"),
-            Signature("403 Forbidden", r"403 Forbidden.*(?:huggingface|hf\.co|model)|huggingface.*403 Forbidden"),
+            Signature(
+                "403 Forbidden",
+                # a proxy may say so as well
+                r"^(?!.*Tunnel connection failed).*(?:403 Forbidden.*(?:huggingface|hf\.co|model)"
+                r"|huggingface.*403 Forbidden)",
+            ),
             Signature("401 Unauthorized"),
             Signature("nvalid user token"),
+            Signature("ur token has the correct permissions"),
             Signature("nvalid credentials in Authorization header"),
             Signature("Invalid username or password"),
             Signature(

@@ -11,6 +11,13 @@ from remedy.hints import Final
 
 # --- python packages ----------------------------------------------------------------------------------------------
 
+# Packages of the serving world, as their users' messages call them; a hyphen stands in names of pip's alone.
+_PACKAGE: Final = (
+    r"(?:[Tt]orch|PyTorch|pytorch|[Tt]riton|[Tt]ransformers|tokenizers|huggingface\w*|pydantic|mistral\w*|[Ff]lash_?[Ii]nfer"
+    r"|[Ff]lash_?[Aa]tt(?:n|ention)\d?|[Ff]lash_?MLA|[Dd]eep_?(?:GEMM|gemm|EP|ep|[Ss]peed)|xformers|vllm|vLLM|sglang|SGLang"
+    r"|sgl_kernel|NIXL|nixl|[Rr]ay|accelerate|peft|bitsandbytes|torchao|torchvision|numpy|NumPy|kernels|optimum|outlines"
+    r"|xgrammar|(?!compute-|sm-)[a-z]\w*(?:-[a-z]\w*)+)"
+)
 _CONFLICT: Final = (
     Signature(
         "cannot import name",
@@ -32,9 +39,10 @@ _CONFLICT: Final = (
     Signature("unexpected keyword argument", r"TypeError: .*got an unexpected keyword argument"),
     Signature(
         "upgrade",
-        r"(?:[Pp]lease|need to|consider) (?:upgrade|update) (?:your )?(?:transformers|tokenizers|huggingface"
-        r"|pydantic|mistral)",
+        r"(?:[Pp]lease|need to|consider|users to|; ?) ?(?:upgrade|update) (?:your |to )?" + _PACKAGE,
     ),
+    # the package that helps is there, and too old
+    Signature("pgrade", r"[Uu]pgrade (?:it )?(?:with|via|using):? [`'\"]?pip install"),
     Signature(
         "Transformers version",
         r"[Ii]nstalled version of Transformers|version of Transformers is out of date"
@@ -51,9 +59,38 @@ _CONFLICT: Final = (
     # a package that is there, of another release than the one asked for
     Signature(
         "requires",
-        r"Error: .*\brequires .{1,60}[>=<]=?[\d.]+.{0,20}(?:; |, |but )found (?:version )?[`'\"]?\d",
+        r"Error: .*\brequires .{1,60}[>=<]=? ?[\d.]+.{0,20}(?:; |, |but )found (?:version )?[`'\"]?\d",
         needs="found",
     ),
+    *any_of(
+        "requires",
+        "needs",
+        "available in",
+        pattern=r"Error.*\b(?:requires?|needs|available in) `?(?P<package>"
+        + _PACKAGE
+        + r")`?(?: version)? ?(?:>=|≥|==|at least(?: version)?) ?v?\d(?!.*not installed)",
+        needs="Error",
+    ),
+    Signature("requires at least version", library="transformers"),
+    Signature("is required, but", r"is required, but (?:found \d|(?P<package>[\w.-]+)==\S+ is installed)"),
+    Signature(
+        "ersion must be",
+        r"Error: (?P<package>(?!CUDA|cuda|nvcc|NVCC|NVIDIA|NCCL|Python|glibc)\w[\w.-]+) version must be >=? ?\d",
+    ),
+    Signature("ersion too old", r"(?P<package>" + _PACKAGE + r") version (?:is )?too old"),
+    Signature("current version is", r"is not supported in (?P<package>cuDNN|" + _PACKAGE + r") .{0,20}version <"),
+    *any_of(
+        "lease check",
+        "lease make sure",
+        pattern=r"[Pp]lease (?:check|make sure) (?:your |that )?(?P<package>" + _PACKAGE + r") version",
+    ),
+    Signature("You have a version of", r"You have a version of `(?P<package>[\w.-]+)` that is not compatible"),
+    Signature("but this version of numpy is"),
+    Signature("multiple CuPy packages"),
+    Signature("Version mismatch: The cluster was started with", library="ray"),
+    # pip's own words
+    Signature("dependency conflicts"),
+    Signature("conflicting dependencies"),
     Signature("version is wrong", r"(?P<package>\w+) version is wrong"),
     Signature("appear to have mismatched", r"(?P<package>\S+) appear to have mismatched .{0,20}versions"),
     Signature("Descriptors cannot be created directly"),
@@ -104,10 +141,22 @@ def _conflict(case: Case) -> Claim | None:
     return None if case.has(_ABSENT_NUMPY) else claim_from(case.hits(_NO_NUMPY), certainty="likely")
 
 
+# What is said to be a package by the words around it; a program or the toolkit may be asked for in the same sentence.
+_NAMED: Final = r"[`'\"<]?(?P<module>(?!CUDA|cuda\b|nvcc|ninja|gcc|GPU|NVIDIA)[A-Za-z][\w.-]*)[`'\">]?"
+_WANTED: Final = (
+    r"requires? (?:installation of |(?:the )?(?:package )?)"
+    + _NAMED
+    + r"(?: (?:package|library|module)\b|,? but \S+ not installed| to be installed|\.?$)"
+    r"|requires the (?P<module2>\w+) library but it was not found"
+    r"|requires (?!.*(?:CUDA|nvcc|toolkit|driver)).{1,60} to be installed"
+    r"|(?:package|library|module) (?:\([^)]*\) )?is required when"
+)
 _MISSING: Final = (
     Signature(
         "No module named",
-        r"ModuleNotFoundError: No module named '?(?P<module>[\w.]+)'?|: No module named '?(?P<module2>[\w.]+)'?$",
+        # without its own library Python did not start: PYTHONHOME, or an installation that was moved
+        r"ModuleNotFoundError: No module named '?(?!encodings)(?P<module>[\w.]+)'?"
+        r"|: No module named '?(?!encodings)(?P<module2>[\w.]+)'?(?:;|$)",
     ),
     Signature("No package metadata was found for", r"found for (?P<module>[\w.-]+)"),
     Signature("DistributionNotFound"),
@@ -119,21 +168,42 @@ _MISSING: Final = (
     Signature(
         "lease install",
         r"(?:ImportError|ModuleNotFoundError|RuntimeError|ValueError|AssertionError): .*[Pp]lease install"
-        r"(?! (?:the )?(?:CUDA|cuda|nvcc|gcc|g\+\+|clang|ninja)\b)",
+        r"(?! (?:the )?(?:CUDA|cuda|nvcc|gcc|g\+\+|clang|ninja)(?![\w-]))",
+    ),
+    # an ImportError that a package raises of itself says which other it wants
+    Signature(
+        "ImportError: ",
+        r"ImportError: .*(?:was not found on your system|Cannot import torch"
+        r"|\b(?:requires?|needs?|required)\b(?!:|.{1,60}(?:>=|at least|GPU|driver|CUDA)))",
+    ),
+    *any_of("requires", "required", pattern=_WANTED),
+    Signature("; install it", r"requires (?P<module>[\w.-]+); install it"),
+    Signature("seem", r"seems? to be not installed|(?:does not|doesn't) seem to be installed"),
+    Signature("equirements in your local environment"),
+    Signature("instantiate the backend tokenizer", library="transformers"),
+    Signature("re this object's requirements defined correctly", library="transformers"),
+    Signature("invalid or not found", r"class uri '(?P<module>\w+)"),
+    *any_of(
+        "kernels not found",
+        "kernels are not installed",
+        "not available. Install it",
+        pattern=r"(?P<module>[\w.-]+)(?: kernels)? (?:are |is )?not (?:found|installed|available)\. (?:Please|Install)",
     ),
     # kernel libraries, which serving programs import where they are, and ask for later
     *any_of(
         "is not available",
+        "is unavailable",
         "to be installed",
-        pattern=r"(?:Error|error)\W.*?\b(?P<module>[Dd]eep_?(?:GEMM|gemm|EP|ep)|[Ff]lash_?(?:[Ii]nfer|MLA|mla)|xFormers|xformers"
-        r"|[Ff]lash[-_ ]?[Aa]tt(?:n|ention)(?:[ -]?[23])?)(?: backend| package)? (?:is not available|to be installed)",
+        pattern=r"(?:Error|error)\W.*?\b(?P<module>[Dd]eep_?(?:GEMM|gemm|EP|ep)|[Ff]lash_?(?:[Ii]nfer|MLA|mla)|xFormers"
+        r"|xformers|[Ff]lash[-_ ]?[Aa]tt(?:n|ention)(?:[ -]?[23])?)(?: backend| package)? (?:is (?:not |un)available"
+        r"|to be installed)",
     ),
     Signature("packages that were not found in your environment", r"your environment: (?P<module>[\w.-]+)"),
     # an error that ends in the command which would help
     Signature(
         "pip install",
-        r"(?:Error: .*|[Ii]nstall (?:it|them) (?:using|with|by|via):? [`'\"]?)\bpip install [`'\"]?(?!-U|--upgrade)"
-        r"(?P<module>[\w.-]+)",
+        r"(?:Error: .*|[Ii]nstall (?:(?:it|them) )?(?:using|with|by|via):? [`'\"]?)\bpip install [`'\"]?"
+        r"(?!-U|--upgrade)(?P<module>[\w.-]+)",
     ),
     Signature("the package is not installed", r"Error: .*\brequires (?P<module>[\w.-]+).*the package is not installed"),
 )

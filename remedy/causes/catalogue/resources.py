@@ -11,7 +11,7 @@ from remedy.hints import Final
 
 _GPU_MEMORY: Final = (
     Signature("CUDA out of memory"),
-    Signature("OutOfMemoryError", r"(?:torch(?:\.cuda)?\.|cuda\.)OutOfMemoryError"),
+    Signature("OutOfMemoryError", r"(?:torch(?:\.cuda)?\.|cuda\.(?:memory\.)?)OutOfMemoryError"),
     Signature("out of memory", r"(?i:(?:CUDA|HIP)(?: runtime| driver)? (?:error|failure))[^,;]{0,40}out of memory"),
     Signature(
         "out of memory",
@@ -29,21 +29,25 @@ _GPU_MEMORY: Final = (
         r"|KV cache .{0,80}(?:larger|not enough|insufficient)",
     ),
     Signature("kv cache", r"(?i)to serve at least one request .*kv cache|not enough .{0,30}kv cache"),
+    Signature("on startup is less than", library="vllm"),
     Signature("is less than desired GPU memory utilization"),
     # SGLang, and text-generation-inference at its warm-up
     Signature("Not enough memory", r"Not enough memory(?:\. Please try| to handle)"),
     # ExLlamaV2, MLC, other makers' back ends
     *any_of(
         "device memory",
+        "gpu memory",
         "GPU memory",
         "VRAM",
         # an advice says "if"
-        pattern=r"(?i)^(?!.*\b(?:if|when)\b).*\b(?:lack of|insufficient|not enough|out of) (?:free |available )?"
+        pattern=r"(?i)^(?!.*\b(?:if|when)\b).*\b(?:lack of|insufficient|not? enough|out of) (?:free |available )?"
         r"(?:(?:gpu|device) memory\b|vram\b)",
     ),
     # TensorRT's builder and its runtime
     Signature("OutOfMemory", r"\[TRT\].*\bOutOfMemory\b", library="tensorrt"),
     Signature("could not be allocated", r"GPU memory \(\d+ bytes\) could not be allocated", library="tensorrt"),
+    Signature("Not enough space for mamba", library="sglang"),
+    Signature("HBM is free", r"needs ~?[\d.]+ ?GB but only .* HBM is free", library="sglang"),
     Signature("mem-fraction-static", r"(?:[Nn]ot enough|[Ii]ncrease|[Rr]educe|memory).{0,80}mem-fraction-static"),
     Signature(
         "buffer",
@@ -103,6 +107,7 @@ _HOST_MEMORY: Final = (
     Signature("buffer", r"(?:unable|failed) to allocate CPU\w* buffer|ggml_backend_cpu\w*: failed to allocate buffer"),
     Signature("equires more system memory"),
     Signature("ot enough host memory", library="sglang"),
+    Signature("MemoryError", r"^MemoryError$"),
 )
 _COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbinary|clang)"
 
@@ -150,6 +155,7 @@ _DISK: Final = (
     Signature("ot enough free disk space"),
     Signature("disk", r"(?i)(?:insufficient|not enough) (?:free )?(?:disk )?space|disk (?:is )?full"),
     Signature("database or disk is full"),
+    Signature("file_system_monitor", r"is over \d+% full", library="ray"),
     Signature("ot enough disk space"),
     Signature("Errno 122"),
 )
@@ -171,6 +177,8 @@ _NCCL: Final = (
     Signature("DistStoreError"),
     Signature(" clients joined", r"waiting for clients\. \d+/\d+ clients joined", library="torch"),
     Signature("NCCL communicator was aborted"),
+    Signature("doesn't have NCCL built in", library="torch"),
+    *any_of("RendezvousConnectionError", "connection to the C10d store has failed", pattern="", library="torch"),
     Signature("Some NCCL operations have failed or timed out"),
     Signature("peer access is not supported"),
     Signature("DistNetworkError"),
@@ -216,6 +224,9 @@ _PORT: Final = (
         r"|being used|allocated|used|unavailable)",
     ),
     Signature("couldn't bind HTTP server socket"),
+    Signature("onnection in use: (", r"onnection in use: \('[^']*', (?P<port>\d+)", library="gunicorn"),
+    Signature("bind socket to random port", library="zmq"),
+    Signature("port number", r"port number (?P<port>\d+) that is used by other", library="ray"),
     *any_of(
         "empty port",
         "free port",

@@ -44,7 +44,7 @@ _MALFORMED: Final = (
 )
 _NO_NUMBER: Final = Signature("invalid literal for int()", r"base 10: '(?P<part>[^']+)'", weak=True)
 _CONTEXT: Final = Signature("compilation_context", weak=True, library="flashinfer")
-_SET_LIST: Final = Signature("set TVM_FFI_CUDA_ARCH_LIST", library="tvm-ffi")
+_SET_LIST: Final = any_of("set TVM_FFI_CUDA_ARCH_LIST", "Invalid CUDA architecture: ", pattern="", library="tvm-ffi")
 _NO_TARGET: Final = (
     # what is no target at all: a word, a number alone, a variable that nobody expanded
     Signature(
@@ -54,7 +54,7 @@ _NO_TARGET: Final = (
     ),
     *cmake.NO_TARGET,
 )
-_UNTARGETED: Final = (_UNKNOWN_ARCH, _NOT_BUILT_FOR, _UNKNOWN_NAME, _SET_LIST, *_NO_TARGET)
+_UNTARGETED: Final = (_UNKNOWN_ARCH, _NOT_BUILT_FOR, _UNKNOWN_NAME, *_SET_LIST, *_NO_TARGET)
 _GENCODE: Final = Signature("gencode", r"-gencode[= ]arch=compute_(?P<arch>\d+[af]?)", weak=True)
 # torch's _get_cuda_arch_flags(), printed by who looked for the fault: targets from before 7.5 beside later ones.
 _OLD_BESIDE_NEW: Final = Signature(
@@ -221,6 +221,7 @@ _KERNEL_CODES: Final = (
     Signature(
         "nvalid device function", r"(?:CUDA|cuda|[Ee]rror).{0,80}invalid device function|cudaErrorInvalidDeviceFunction"
     ),
+    Signature("GPU with CUDA capability", r"GPU with CUDA capability \d \d is not supported", library="tgi"),
     Signature("This kernel only supports sm", r"This kernel only supports (?P<arch>sm\w+)"),
     Signature("compiled without support for", r"(?:ggml|CUDA).*compiled without|was not compiled .* for (?:sm|arch)"),
     # text-embeddings-inference and its images' entry point; torch and ollama of a GPU that they dropped

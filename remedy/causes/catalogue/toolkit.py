@@ -158,7 +158,10 @@ _HEADER_MISSING: Final = (
 )
 
 
-_NO_HEADERS: Final = (Signature("annot find CUDA headers in", library="tvm"), *cmake.NO_HEADER)
+_NO_HEADERS: Final = (
+    *any_of("annot find CUDA headers in", "ailed to find CUDA headers", pattern=""),
+    *cmake.NO_HEADER,
+)
 
 
 def _headers_missing(case: Case) -> Claim | None:
