@@ -207,17 +207,18 @@ def _aside(case: Case, cause: Cause, claim: Claim, others: tuple[Claim, ...]) ->
     met = claim.certainty == "confirmed" and any(one.problem.fatal for one in case.foreseen(cause.id))
     if cause.toolchain and claim.last_line and _survived(case, claim, others):
         return replace(claim, weight=Weight.ASIDE, certainty="possible")
-    if met and not case.from_elsewhere():
+    if claim.ambiguous and any(other.weight == Weight.DECISIVE for other in others):
+        # What the log itself says comes before what its lines may be put down to.
+        return replace(claim, weight=Weight.NOTED, certainty="likely")
+    if met and not case.from_elsewhere() and not _ended_after_start(case):
         return claim
     if not (cause.toolchain and claim.weight == Weight.NOTED and claim.last_line == 0):
         return claim
-    failed = bool(others)
+    failed = bool(others) or _ended_after_start(case)
     if claim.of_log:
         warned = {one.text for one in claim.evidence}
         failed = failed or case.died is not None or case.ends_in_error
         failed = failed or any(line.text.strip() not in warned for line in case.errors)
-    else:
-        failed = failed or _ended_after_start(case)
     if not failed:
         return claim
     return replace(claim, weight=Weight.ASIDE, certainty="possible")

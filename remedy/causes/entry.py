@@ -82,7 +82,8 @@ def any_of(
 @dataclass(frozen=True)
 class Claim:
     """A cause's case for itself. ``summary`` empty means the cause's own sentence; ``toolchain`` None likewise.
-    ``last_line`` is the number of the last line it rests on that was more than a warning, 0 for none."""
+    ``last_line`` is the number of the last line it rests on that was more than a warning, 0 for none. ``ambiguous``
+    says that its lines only tell that something failed, and that what they are put down to stands beside the log."""
 
     weight: int
     certainty: Certainty
@@ -92,6 +93,7 @@ class Claim:
     libraries: tuple[str, ...] = ()
     toolchain: bool | None = None
     last_line: int = 0
+    ambiguous: bool = False
 
     @property
     def of_log(self) -> bool:

@@ -164,8 +164,15 @@ NEWER_OPTION: Final = (
     r"|device-stack-protector|Ofast-compile|Ofc|frandom-seed|jobserver)(?:[=' ]|$)"
 )
 HOST_OPTION: Final = Signature("nvcc fatal", r"nvcc fatal\s*: Unknown option (?!" + NEWER_OPTION + ")", weak=True)
+# A kernel that wants more of the GPU than it has.
+OVERSIZED: Final = any_of(
+    "uses too much",
+    "with register count",
+    pattern=r"Entry function .* uses too much|allocation failed with register count",
+    weak=True,
+)
 #: Lines of a build that failed which say why, and that it was no matter of this machine's toolkit.
-TOLD_WHY: Final = (OTHERS_HEADER, OTHERS_API, HOST_OPTION, *COMPILER_CRASHED)
+TOLD_WHY: Final = (OTHERS_HEADER, OTHERS_API, HOST_OPTION, *OVERSIZED, *COMPILER_CRASHED)
 # A build that ran ROCm's compiler
 HIPCC: Final = Signature("hipcc", r"(?P<hipcc>\S*hipcc)\b")
 # Signs that a JIT build or a JIT-built module is at work in this log.

@@ -171,6 +171,8 @@ OLD = {"sm": "12.0", "nvcc": "12.4", "torch_cuda": "13.0", "gcc": "15.1"}
         "nvcc error   : 'ptxas' died due to signal 11 (Invalid memory reference)",
         "FAILED: [code=139] kernel.cuda.o",
         "nvcc fatal   : Unknown option '-Wno-switch-bool'",
+        "ptxas error   : Entry function '_Z1k' uses too much shared data (0xc400 bytes, 0xc000 max)",
+        "ptxas fatal   : (C7600) Register allocation failed with register count of '64'. Compile the program with more",
         "/srv/ops/kernel.cu:8:10: fatal error: cutlass/bfloat16.h: No such file or directory",
         '/srv/ops/kernel.cuh(234): error: namespace "cutlass::epilogue" has no member "Blockwise"',
     ],
@@ -189,3 +191,25 @@ def test_a_build_that_ran_rocms_compiler_for_an_amd_gpu_had_none_of_nvccs_faults
 def test_a_build_that_failed_quietly_is_not_what_ended_with_an_exception_of_data() -> None:
     lines = ("ninja: build stopped: subcommand failed.", BEGIN, ELSEWHERE, "ValueError: odd")
     assert [one.id for one in diagnose(journal(*lines), FAILED, TOO_OLD).findings] == ["unknown", "nvcc-too-old"]
+
+
+@pytest.mark.parametrize(
+    ("said", "root"),
+    [
+        ("OSError: [Errno 28] No space left on device: '/root/.cache/flashinfer/0.6.8/90a/cached_ops'", "disk-full"),
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.00 GiB.", "gpu-out-of-memory"),
+        ("nvcc fatal   : Unsupported gpu architecture 'compute_120f'", "nvcc-too-old"),
+        ("going on", "nvcc-too-old"),
+    ],
+)
+def test_an_ambiguous_line_is_the_logs_own_before_it_is_the_machines(said: str, root: str) -> None:
+    found = diagnose(journal(said, "ninja: build stopped: subcommand failed."), FAILED, TOO_OLD)
+    assert found.root.id == root
+    assert "nvcc-too-old" in [one.id for one in found.findings]
+
+
+def test_a_warning_of_a_start_that_came_up_is_not_what_the_service_ended_of() -> None:
+    survived = "WARNING 06-10 17:34:34 [all_reduce.py:74] nvcc fatal   : Unsupported gpu architecture 'compute_120f'"
+    lines = journal(survived, "INFO:     Application startup complete.")
+    assert diagnose(lines, FAILED, TOO_OLD).root.id == "unknown"
+    assert diagnose(lines, ACTIVE, TOO_OLD).root.id == "healthy"
