@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from remedy.causes.entry import Signature, any_of
+from remedy.causes.launched import by_builder, by_launcher
 from remedy.hints import Final
 
 # FlashInfer, flashinfer/jit/core.py and compilation_context.py: the set of target architectures is empty.
@@ -92,10 +93,11 @@ NVCC_MISSING: Final = (
     ),
     Signature("s `nvcc` ", r"Is `(?P<program>nvcc)` (?:not )?installed"),
     Signature("nvcc E", r"spawn (?P<program>\S*nvcc) E(?:NOENT|ACCES)"),
-    # Go's words, env's, ccache's, and a command that a shell was given
+    # Go's words, env's, and a command that a shell was given
+    *by_launcher(r"(?:\S*/)?nvcc"),
+    *by_builder(r"(?:\S*/)?nvcc"),
     Signature("executable file not found", r"exec: \"(?P<program>(?:\S*/)?nvcc)\": "),
     Signature("env: ", r"env: ['\"]?(?P<program>(?:\S*/)?nvcc)['\"]?: No such file"),
-    Signature('ind compiler "', r"ind compiler \"(?P<program>\S*nvcc)\" in PATH"),
     Signature("exit status 127", r"Command '(?P<program>\S*nvcc)\b[^']*' returned non-zero"),
     # distutils quotes the command, and a quoted CUDA_HOME within it
     Signature("nvcc", r"(?:execute|command) [\"']?(?P<program>\S*nvcc)[\"']?(?:\"|')?(?: failed)?: No such file"),
@@ -212,8 +214,17 @@ READ_ONLY: Final = Signature(
     "ead-only file system",
     r"(?:(?P<path>/[^\s:'\"]{1,300})['\"]?: )?[Rr]ead-only file system(?:[^'\"/]{0,20}['\"]?(?P<path2>/[^'\",;:\s]+))?",
 )
-#: The driver's first answer, up to its number (cuda.h, CUresult).
-CU_INIT: Final = r"cuInit\b(?:\(0?\))?\D{1,40}?\b"
+
+
+def answered(*answers: int | str) -> tuple[Signature, ...]:
+    """Lines that give the driver's first answer to a program by its number or name (cuda.h, CUresult)."""
+    said = "|".join(map(str, answers))
+    return any_of(
+        *("cuInit", "init failure: ", "cudaGetDeviceCount returned"),
+        pattern=rf"(?:\bcuInit\b(?:\(0?\))?\D{{1,40}}?\b|init failure: |cudaGetDeviceCount returned )(?:{said})\b",
+    )
+
+
 NO_GPU: Final = (
     Signature("No CUDA GPUs are available"),
     Signature("no CUDA-capable device is detected"),
@@ -222,6 +233,8 @@ NO_GPU: Final = (
 )
 # torch, when it first looks for the GPUs
 OLD_DRIVER: Final = Signature("river on your system is too old", r"too old \(found version (?P<found>\d+)\)|too old")
+
+
 UNSUPPORTED_PTX: Final = Signature(
     "unsupported toolchain", r"PTX was compiled with an unsupported toolchain|unsupported toolchain"
 )
@@ -259,7 +272,8 @@ INSUFFICIENT_DRIVER: Final = Signature("driver version is insufficient", r"CUDA 
 # A .so that is not there, or is there and does not fit.
 SHARED_OBJECT: Final = Signature(
     "cannot open shared object",
-    r"(?P<lib>lib[\w+.-]*\.so[.\d]*|[\w.-]+\.so[.\d]*)(?: \(deleted\))?: cannot open shared object",
+    r"(?P<lib>lib[\w+.-]*\.so[.\d]*|[\w.-]+\.so[.\d]*)(?: \(deleted\))?: cannot open shared object"
+    r"(?! file: Permission)",
 )
 # ld.so writes a colon, who retypes its line often none: then only a name that can't be prose counts.
 UNDEFINED_SYMBOL: Final = Signature("undefined symbol", r"undefined symbol(?:: | (?=_Z|cu[A-Z]))(?P<symbol>\w+)")
@@ -268,9 +282,11 @@ OUT_OF_MEMORY_KILL: Final = any_of(
     "Killed process", "Kill process", pattern=r"Kill(?:ed)? process (?P<pid>\d+),? \((?P<victim>[^)]*)\)"
 )
 TIMED_OUT: Final = any_of(
-    "tart operation timed out",
+    "operation timed out",
     "State 'start",
-    pattern=r"(?:(?P<unit>[\w@.:\\-]+\.service): )?(?:[Ss]tart operation timed out|State 'start\S*' timed out)",
+    "Timed out starting ",
+    pattern=r"(?:(?P<unit>[\w@.:\\-]+\.service): )?(?:[Ss]tart(?:-pre|-post)? operation timed out"
+    r"|State 'start\S*' timed out)|Timed out starting ",
 )
 # A module of a JIT cache, as loaders and tracebacks name it.
 CACHED_MODULE: Final = any_of(

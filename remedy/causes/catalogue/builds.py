@@ -24,10 +24,16 @@ _BUILD_KILLED: Final = (
         "terminated with signal 9", r"(?:^|[\s/])(?:collect2|nvcc|g\+\+|gcc|" + _COMPILERS + r")\b.* terminated with"
     ),
     Signature("internal compiler error: Killed"),
-    Signature("final link failed: memory exhausted"),
+    Signature("memory exhausted", r"\bld(?:\.\w+)?: .*: memory exhausted"),
+    Signature("make", r"^(?:g?make: )?\*\*\* \[[^\]]+\.(?:o|so|a|cubin|ptx)\] (?:Killed|Error 137)", needs="*** ["),
+    Signature("exit successfully", r"`[^`]*\b(?:rustc|nvcc|cc|c\+\+|ld)\b[^`]*` \(signal: 9"),
+    Signature("oom-kill:", r"\btask=" + _COMPILERS + r",pid="),
     Signature("virtual memory exhausted"),
-    Signature("emory allocation failure", r"(?:nvcc|ptxas|cicc).*[Mm]emory allocation failure"),
-    Signature("out of memory allocating", r"(?:cc1plus|cicc|ptxas|cudafe).*out of memory allocating"),
+    Signature("emory allocation failure", r"(?:nvcc|ptxas|cicc|nvlink).*[Mm]emory allocation failure"),
+    Signature("heap memory may be exhausted"),
+    Signature(
+        "out of memory allocating", r"(?:cc1plus|cicc|ptxas|cudafe|\bas:|\bld:|\blto1:).*out of memory allocating"
+    ),
     Signature("Cannot allocate memory", r"(?:nvcc|ninja|cicc|cc1plus|c\+\+|fork).*Cannot allocate memory"),
     Signature("LLVM ERROR: out of memory"),
 )

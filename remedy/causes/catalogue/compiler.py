@@ -48,7 +48,6 @@ _NOT_FOUND: Final = (
         r"(?i:nvcc)\b" + _GOES_ON + r"|\b(?i:nvcc)\b[`'\")]{0,2} (?:compiler |binary |executable )?(?:is |was |could )?"
         r"(?:required .{0,40}but (?:is |was ))?not (?:be )?(?:installed|found|available)" + _GOES_ON,
     ),
-    Signature("make", r"^(?:g?make|cmake)(?:\[\d+\])?: (?P<program>nvcc): "),
     Signature(
         "*** CUDA", r":\d+: \*\*\* CUDA\w*(?: (?:environment )?variable)?(?: is| was)? not (?:defined|set|found)"
     ),
@@ -61,6 +60,7 @@ _NOT_FOUND: Final = (
     Signature("unable to compile CUDA op(s)", library="deepspeed"),
     Signature("CUDA_TOOLKIT_ROOT_DIR", r"CUDA_TOOLKIT_ROOT_DIR not found|Specify CUDA_TOOLKIT_ROOT_DIR$"),
     Signature("ould not find compiler set in environment variable CUDACXX"),
+    Signature('the environment variable "CUDACXX"'),
     Signature("No CUDA toolset found"),
     Signature("nvcc binary could not be located"),
     Signature("cuda_home", r"assert cuda_home\b|in _find_cuda_home$|CUDA_HOME is not None"),

@@ -7,7 +7,7 @@ import re
 from remedy.causes import rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.shared import CU_INIT, NO_GPU
+from remedy.causes.shared import NO_GPU, answered
 from remedy.hints import Final
 
 # --- gpu-missing, gpu-not-ready -----------------------------------------------------------------------------------
@@ -15,7 +15,7 @@ from remedy.hints import Final
 #: No device answers: none is there, or the driver that it would answer through is another.
 GONE: Final = (
     Signature("fallen off the bus"),
-    Signature("Xid", r"Xid \([^)]*\): (?P<xid>79|48|62|74|95|119|120|140|154)\b"),
+    Signature("Xid", r"Xid \([^)]*\): (?P<xid>48|62|64|74|79|95|119|120|140|143|154|158|17[0-3])\b"),
     Signature("No devices were found"),
     Signature("no CUDA devices found"),
     Signature("No visible GPU devices"),
@@ -23,20 +23,35 @@ GONE: Final = (
     Signature("CUDA initialization failure with error", r"failure with error:? 100\b", library="tensorrt"),
     Signature("ommunicate with the NVIDIA driver"),
     Signature("cudaSetDevice err: 999"),
-    Signature("cuInit", rf"{CU_INIT}(?:CUDA_ERROR_UNKNOWN|(?:100|101|999)\b)"),
     Signature("Failed to infer device type"),
     Signature(
         "NVML",
-        r"NVML Shared Library Not Found|Failed to initialize NVML|NVML: (?:Unknown Error|Not Found"
-        r"|Driver Not Loaded|GPU is lost)|NVMLError_(?!FunctionNotFound|NotSupported)\w+"
+        r"NVML Shared Library Not Found|[Ff]ailed to initialize NVML|NVML: (?:Unknown Error|Not Found"
+        r"|Driver Not Loaded|GPU is lost)|NVMLError_(?!FunctionNotFound|NotSupported|NoPermission)\w+"
         r"|Can't initialize NVML|NVML returned no GPU",
     ),
     # NVIDIA's Go bindings, where dlopen of libnvidia-ml.so.1 fails (the device plugin for Kubernetes, nvidia-docker)
     Signature("could not load NVML library"),
     Signature("GPU is lost"),
+    # nv.c, nv-pci.c and osinit.c of the kernel module
+    Signature(
+        "NVRM: ",
+        r"(?:No NVIDIA (?:GPU|PCI devices) found|No NVIDIA devices probed|None of the NVIDIA devices were initialized"
+        r"|probe routine (?:failed|was not called)|installed in this system is not supported|is already bound to"
+        r"|obtained ownership of the NVIDIA|necessary power cables|assigned to your NVIDIA device is invalid"
+        r"|[Rr][Mm]_?[Ii]nit_?[Aa]dapter failed|Cannot initialize GSP|GSP-RM proxy boot|find an IRQ for your)",
+    ),
     Signature("RmInitAdapter failed"),
-    # kernel and udev: no device that this driver serves, or a module that does not fit the running kernel
     Signature("The NVIDIA probe routine failed"),
+    # kernel and udev: a module that does not fit the running kernel, or none that was built for it
+    *any_of(
+        "disagrees about version",
+        "version magic '",
+        ": Unknown symbol",
+        pattern=r"\bnvidia\w*: (?:disagrees about version|version magic|Unknown symbol)",
+    ),
+    Signature("Consult /var/lib/dkms/nvidia"),
+    Signature("insert module", r"insmod: .*\bnvidia\S*\.ko"),
     Signature(
         "modprobe", r"modprobe[^']*nvidia\S*' failed with exit code|modprobe: .*(?:nvidia.*not found|insert '?nvidia)"
     ),
@@ -52,6 +67,10 @@ GONE: Final = (
     Signature("busy or unavailable", r"CUDA-capable device.{0,20} busy or unavailable"),
     *any_of("cudaErrorDevicesUnavailable", "CUDA_ERROR_DEVICE_UNAVAILABLE", pattern=r"(?i)device_?s?_?unavailable"),
     Signature("CUDA error 999"),
+    *answered(100, 101, 999, "CUDA_ERROR_UNKNOWN"),
+    Signature("CUDA driver initialization failed", library="torch"),
+    Signature("find libnvidia-ml", r"couldn't find libnvidia-ml\.so"),
+    Signature("unresolvable CDI devices", r"CDI devices \S*nvidia\.com/"),
     Signature("o nvidia devices detected"),
     Signature("driver library init failure"),
     Signature("o usable GPU found"),
@@ -146,13 +165,21 @@ _COUNTING: Final = Signature("nexpected error from cudaGetDeviceCount", weak=Tru
 _FABRIC: Final = (
     Signature("system not yet initialized"),
     Signature("SYSTEM_NOT_READY"),
-    Signature("cuInit", rf"{CU_INIT}802\b", needs="802"),
+    Signature("GPU fabric is not ready"),
+    *any_of("FABRIC_NOT_READY", "FabricNotReady", pattern=r"(?i)fabric_?not_?ready"),
+    *answered(802),
+)
+_NO_FABRIC: Final = Signature(
+    "abric",
+    r"Failed to start (?:nvidia-fabricmanager|NVIDIA fabric manager)"
+    r"|nvidia-fabricmanager\.service: (?:Failed with|Main process exited)",
 )
 # systemd.unit(5), ConditionPathExists=: the manager's words where the nodes were not there yet, and systemctl's
 _NO_NODES: Final = any_of(
     "unmet condition check",
     "was not met",
-    pattern=r"Condition\w+=\|?/dev/nvidia\S*",
+    "Timed out waiting for device",
+    pattern=r"(?:Condition|Assert)\w+=\|?/dev/nvidia\S*|waiting for device \S*nvidia",
 )
 _BOOT_NOTE: Final = r"(?i)\bboot|reboot|after (?:power|restart)|before the driver|later by hand|manual(?:ly)? .*works"
 
@@ -174,7 +201,7 @@ def _not_ready(case: Case) -> Claim | None:
     if case.has(*NO_GPU) and case.facts.driver and case.facts.gpu and not rules.driver_lacks(case.facts):
         text = f"the driver ({rules.dotted(case.facts.driver)}) and the GPU ({case.facts.gpu}) are there now"
         return claim_from(case.hits(*NO_GPU), (case.fact(text, "driver"),), certainty="possible", weight=Weight.NOTED)
-    return claim_from(case.hits(*_NO_NODES), certainty="likely", weight=Weight.NOTED)
+    return claim_from(case.hits(*_NO_NODES, _NO_FABRIC), certainty="likely", weight=Weight.NOTED)
 
 
 def _missing(case: Case) -> Claim | None:
@@ -193,7 +220,7 @@ CAUSES: Final = (
         summary="At boot the service started before the NVIDIA driver or its device nodes were there.",
         advice="`remedy fix {unit}` orders it after the driver (After=, Wants=nvidia-persistenced.service).",
         judge=_not_ready,
-        signatures=(*NO_GPU, *GONE, *_BOOT, *_FABRIC, *_NO_NODES),
+        signatures=(*NO_GPU, *GONE, *_BOOT, *_FABRIC, *_NO_NODES, _NO_FABRIC),
         page=Page(
             meaning="The program asked for a GPU seconds before there was one. Started by hand later, it works.",
             origin="Nothing in the unit waits for the driver: multi-user.target doesn't. The module loads late, "

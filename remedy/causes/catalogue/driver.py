@@ -10,7 +10,6 @@ from remedy.causes.catalogue.devices import GONE
 from remedy.causes.catalogue.toolkit import driver_library_unlinked
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
-    CU_INIT,
     INSUFFICIENT_DRIVER,
     JIT_AT_WORK,
     JIT_LINKER,
@@ -20,6 +19,7 @@ from remedy.causes.shared import (
     UNDEFINED_SYMBOL,
     UNSUPPORTED_PTX,
     UNSUPPORTED_PTX_CODE,
+    answered,
 )
 from remedy.hints import Final
 
@@ -29,11 +29,12 @@ _MISMATCH: Final = (
     Signature("river/library"),
     # cudaErrorSystemDriverMismatch, as torch numbers it
     Signature("Error 803: "),
-    Signature("cuInit", rf"{CU_INIT}803\b", needs="803"),
     # TensorFlow compares the module with the library that it loaded
     Signature("does not match DSO version"),
     Signature("API mismatch", r"client has (?:the )?version (?P<client>[\d.]+).*|API mismatch"),
     Signature("unsupported display driver"),
+    *answered(803),
+    Signature("match with driver version", r"fabric manager .*n't match with driver version"),
     *any_of("SYSTEM_DRIVER_MISMATCH", "SystemDriverMismatch", pattern="(?i)system_?driver_?mismatch"),
     # a runtime that mounts the driver's files into a container, by a list (ld.so.cache, CDI) of before its upgrade
     *any_of(
@@ -73,7 +74,10 @@ _TOO_OLD: Final = (
     Signature("symbol lookup for cu", r"symbol lookup for cu[A-Z]\w+ failed", library="ollama"),
     Signature("orward compatibility was attempted on non supported HW"),
     Signature("Error 804: "),
-    Signature("cuInit", rf"{CU_INIT}804\b", needs="804"),
+    *answered(35, 804),
+    # cudaErrorInsufficientLoaderVersion: what loads kernels is part of the driver
+    Signature("Loader version is insufficient"),
+    *any_of("INSUFFICIENT_LOADER", "InsufficientLoader", pattern=r"(?i)insufficient_?loader_?version"),
     Signature("CUDA initialization failure with error", r"failure with error:? 35\b", library="tensorrt"),
     # CUDA runtime API, cudaErrorCallRequiresNewerDriver
     Signature("not supported in the installed CUDA driver"),
@@ -154,7 +158,8 @@ _LIBCUDA: Final = (
         library="cudarc",
     ),
     # a stub, one that could not be initialised, and TensorFlow 1 of one that it could not load
-    Signature("cuInit", rf"{CU_INIT}(?:34|303)\b|cuInit: CUresult\(-1\)"),
+    *answered(34, 303),
+    Signature("cuInit", r"cuInit: CUresult\(-1\)"),
     Signature(
         "CUDA driver",
         r"libcuda.*not found|[Cc]ould not find (?:the )?CUDA driver"

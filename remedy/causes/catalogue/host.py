@@ -7,6 +7,7 @@ import re
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
+from remedy.causes.launched import by_builder, by_launcher
 from remedy.causes.shared import BUILD_FAILED, HIPCC, NVCC_RUN
 from remedy.hints import Final
 
@@ -24,6 +25,7 @@ _NO_COMPILER: Final = (
     ),
     # assembler and linker, and the C library's own parts, come with the compiler's package
     Signature("cannot execute 'as'"),
+    Signature("trying to exec", r"trying to exec ['‘`\"](?:as|ld|cc1|collect2)\b"),
     Signature("cannot find 'ld'"),
     Signature("unable to execute '", r"unable to execute '" + _COMPILER + r"': No such"),
     Signature("unable to execute command", r'unable to execute command: Executable "(?:ld|as)\b'),
@@ -52,11 +54,17 @@ _NO_COMPILER: Final = (
         r"Could not find (?:a suitable )?(?:C|host) compiler|[Cc]ompiler .{0,20}not found in PATH"
         r"|clang: No such file|No C compiler found",
     ),
+    *by_launcher(r"(?:\S*/)?" + _COMPILER),
+    *by_builder(r"(?:\S*/)?" + _COMPILER),
+    Signature("linker `", r"linker `(?:\S*/)?" + _COMPILER + "` not found"),
     Signature("Cannot find compiler", r"Cannot find compiler '(?P<compiler>[^']+)' in PATH"),
     Signature("executable file not found", r"exec: \"(?:\S*/)?" + _COMPILER + r"\": "),
     Signature("env: ", r"env: ['\"]?(?:\S*/)?" + _COMPILER + r"['\"]?: No such file"),
     # CMake, of a path that is none or was not found
     *any_of("The CMAKE_C_COMPILER:", "The CMAKE_CXX_COMPILER:", pattern=r"The CMAKE_C(?:XX)?_COMPILER:"),
+    Signature("ompiler set in environment variable", r"variable (?:CC|CXX|CUDAHOSTCXX):"),
+    Signature("not set, after EnableLanguage", r"CMAKE_C(?:XX)?_COMPILER not set"),
+    Signature('the environment variable "C', r"variable \"C(?:C|XX)\""),
 )
 
 _UNSUPPORTED: Final = (
@@ -83,6 +91,7 @@ _UNSUPPORTED: Final = (
         "nrecognized command line option", r"unrecognized command[- ]line option [‘'\"`]-(?:std=c\+\+\w+|fconcepts)"
     ),
     Signature("C++17 or later compatible compiler is required"),
+    Signature("too old version of GCC", library="torch"),
     Signature("You need C++", r"You need C\+\+(?:17|20) to compile PyTorch|need C\+\+\d\d"),
     Signature(
         "_Float",
@@ -100,7 +109,11 @@ _UNSUPPORTED: Final = (
         r"fatal error: (?:concepts|source_location|span|version|compare|charconv|filesystem|bit|ranges|format"
         r"|numbers): No such file",
     ),
-    Signature("host compiler", r"[Uu]nsupported host compiler|host compiler .{0,40}(?:is )?not supported"),
+    Signature(
+        "host compiler",
+        r"[Uu]nsupported host compiler|host compiler .{0,40}(?:is )?not supported"
+        r"|no longer supported as a host compiler",
+    ),
 )
 
 
@@ -255,6 +268,8 @@ CAUSES: Final = (
                 r"(?:sh: (?:line )?\d+: |sh: |env: ['‘]?)(?:\S*/)?ninja['’]?: (?:command )?(?:not found|No such)",
             ),
             Signature("executable file not found", r"exec: \"(?:\S*/)?ninja\": "),
+            *by_launcher(r"(?:\S*/)?ninja"),
+            *by_builder(r"(?:\S*/)?ninja"),
             Signature("ninja (PATH) is missing", library="flashinfer"),
             Signature("ninja is required", r"ninja is required(?! to build sycl)", library="torch"),
             # CMake, of a program that a cache of an earlier run names

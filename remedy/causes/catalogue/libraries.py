@@ -35,6 +35,7 @@ _LOAD: Final = (
     ),
     Signature("libNVVM", r"(?P<lib>libNVVM) (?:cannot be found|is not available)", library="numba"),
     Signature("library nvvm not found", library="numba"),
+    Signature("CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED"),
     Signature("annot dlopen some GPU libraries"),
     *any_of(
         "ould not find",
@@ -146,7 +147,7 @@ _VERSIONS: Final = (
         r"|required|does not match|mismatch|older)",
     ),
     Signature("nvJitLink", r"undefined symbol: __nvJitLink\w+"),
-    Signature("version `", r"version [`'](?:GLIBCXX|CXXABI|GLIBC)_[\d.]+' not found"),
+    Signature("version `", r"version [`'](?:(?:GLIBCXX|CXXABI|GLIBC)_[\d.]+|lib\w+\.so[.\d]*)' not found"),
     Signature(", version lib", r"undefined symbol: \w+, version lib\w+\.so"),
     # ld.so, where the library is there and too old for the symbol's version
     Signature("not defined in file", r"symbol \S+,? version \S+ not defined in file (?P<lib>lib\S+)"),
@@ -179,6 +180,7 @@ _VERSIONS: Final = (
 _BUILT_AGAINST: Final = (
     Signature("but source was compiled with", r"Loaded runtime CuDNN library: (?P<have>[\d.]+)"),
     Signature("version incompatibility", r"cuDNN version incompatibility|PyTorch was compiled +against"),
+    Signature("VERSION_MISMATCH", r"\bCUDNN_STATUS_\w*VERSION_MISMATCH"),
     Signature("JAX was built against", library="jax"),
     Signature("ops were compiled and installed with a different", library="deepspeed"),
     Signature("kSERIALIZATION_VERSION failed", library="tensorrt"),

@@ -52,15 +52,21 @@ _GPU_MEMORY: Final = (
     Signature(
         "buffer",
         # llama.cpp's buffers by the back end's name: CPU, CPU_Mapped, CPU_REPACK are host memory
-        r"^(?!.*ggml_backend_cpu).*(?:unable|failed) to allocate (?!CPU)(?:\w+ )?(?:pp )?buffers?"
+        r"^(?!.*ggml_backend_cpu).*(?:unable|failed) to allocate (?:(?!CPU)\w+ )?(?:pp )?buffers?"
         r"|allocating [\d.]+ MiB on device \d+: cudaMalloc failed",
     ),
     Signature("ailed to allocate", r"[Ff]ailed to allocate .{0,60}(?:GPU|CUDA|device|VRAM)"),
-    Signature("CUBLAS_STATUS_ALLOC_FAILED"),
+    Signature("_STATUS_ALLOC_FAILED", r"\bCU(?:BLAS|SPARSE|SOLVER|RAND)_STATUS_ALLOC_FAILED"),
+    Signature("DEVICE_ALLOCATION_FAILED"),
+    # torch, of its first call
+    Signature("out of memory", r"cudaGetDeviceCount.* Error 2: out of memory"),
+    Signature("load full model on GPU", library="ollama"),
     Signature("memory capacity is unbalanced"),
 )
 
-_OOM_RESULT: Final = Signature("oom-kill", r"Failed with result 'oom-kill'|oom-kill:|result=oom-kill")
+_OOM_RESULT: Final = Signature(
+    "oom-kill", r"Failed with result 'oom-kill'|oom-kill:(?:.*\btask=(?P<asked>[^,]+))?|result=oom-kill"
+)
 _OOM_UNIT: Final = Signature("killed by the OOM killer")
 # The kernel's report but for its last line, which a paste may lack: who asked for memory, the limit's statistics, who
 # was reaped.
@@ -122,7 +128,8 @@ def _oom_killed(case: Case) -> Claim | None:
     servers = tuple(hit for hit in kills if not _of_compiler(hit))
     if kills and not servers:
         return None
-    hits = case.hits(_OOM_RESULT, _OOM_UNIT, *_OOM_D, _OOM_K8S, _OOM_NODE) + servers
+    told = tuple(hit for hit in case.hits(_OOM_RESULT) if not _of_compiler(hit))
+    hits = told + case.hits(_OOM_UNIT, *_OOM_D, _OOM_K8S, _OOM_NODE) + servers
     if not kills:
         hits += case.hits(_OOM_CGROUP) + tuple(hit for hit in case.hits(*_OOM_REPORT) if not _of_compiler(hit))
     if hits:
@@ -175,6 +182,9 @@ _NCCL: Final = (
     Signature("is setting up NCCL communicator", library="torch"),
     Signature("NCCL library", r"[Ff]ailed to load (?:the )?NCCL library", library="vllm"),
     Signature("DistStoreError"),
+    Signature("Rendezvous", r"\bRendezvous(?:Timeout|Connection|State)Error", library="torch"),
+    Signature("nvshmem initialization failed", library="nvshmem"),
+    Signature("init failed for remote transport", library="nvshmem"),
     Signature(" clients joined", r"waiting for clients\. \d+/\d+ clients joined", library="torch"),
     Signature("NCCL communicator was aborted"),
     Signature("doesn't have NCCL built in", library="torch"),

@@ -13,11 +13,20 @@ from remedy.hints import Final
 _STEPS: Final = (
     r"(?P<step>NAMESPACE|(?:STATE|CACHE|RUNTIME|LOGS|CONFIGURATION)_DIRECTORY|CAPABILITIES|SECCOMP|APPARMOR_PROFILE"
     r"|APPARMOR|SELINUX_CONTEXT|SMACK_PROCESS_LABEL|MEMORY|STDIN|STDOUT|STDERR|CHROOT|CGROUP|PAM|NETWORK"
-    r"|NO_NEW_PRIVILEGES|ADDRESS_FAMILIES|CHOWN|KEYRING|CREDENTIALS)\b"
+    r"|NO_NEW_PRIVILEGES|ADDRESS_FAMILIES|CHOWN|KEYRING|CREDENTIALS|LIMITS|NICE|OOM_ADJUST|SETSCHEDULER|CPUAFFINITY"
+    r"|NUMA_POLICY|BPF|IOPRIO|SECUREBITS|PERSONALITY)\b"
 )
 _NAMESPACE: Final = Signature("status=2", r"status=2\d\d/" + _STEPS)
 _DIRECTORY_STEP: Final = Signature("Failed at step", r"Failed at step " + _STEPS)
 _MOUNT: Final = Signature("set up mount namespac")
+# what exec_invoke() says before it names the step
+_SET_UP: Final = Signature(
+    ".service: Failed to ",
+    r": Failed to (?:set up (?:special execution directory|credentials|standard (?:in|out|err)|\w+ namespac|private dev"
+    r"|PAM|kernel keyring|CPU|NUMA)|apply (?!.*ignoring)|restrict (?:address|filesystem)|drop (?:bset )?capab"
+    r"|change SELinux context (?!.*ignoring)|disable (?:new priv|writing to exec)|adjust resource limit"
+    r"|attach (?:process )?to cgroup)",
+)
 # ld.so, for a library on a mount with noexec, or under MemoryDenyWriteExecute=
 _UNMAPPED: Final = Signature("failed to map segment from shared object")
 _SYSCALL: Final = Signature("31/SYS", r"status=31/SYS")
@@ -28,6 +37,8 @@ _DENIED_BY_LSM: Final = any_of(
     "SELinux",
     pattern=r"avc:  denied|apparmor=\"DENIED\"|SELinux (?:is preventing|prevent(?:s|ed)) \S",
 )
+# the kernel's record of a system call that a filter forbade, where it killed the program for that
+_FORBIDDEN_CALL: Final = Signature("sig=", r"(?:type=1326|SECCOMP) .*\bsig=31\b", needs="sig=31")
 _NVML_RIGHTS: Final = Signature("Insufficient Permissions", r"Insufficient Permissions")
 _HUB_CACHE: Final = Signature("write in your cache folder", r"cache folder \((?P<path>[^)]+)\)")
 _ADDRESS_FAMILY: Final = Signature("Address family not supported by protocol")
@@ -72,7 +83,16 @@ def behind(case: Case, path: str, text: str) -> tuple[Evidence, ...]:
 
 def _sandbox(case: Case) -> Claim | None:
     certain = case.hits(
-        _NAMESPACE, _DIRECTORY_STEP, _MOUNT, _UNMAPPED, _SYSCALL, *_DENIED_BY_LSM, _NVML_RIGHTS, _HUB_CACHE
+        _NAMESPACE,
+        _DIRECTORY_STEP,
+        _MOUNT,
+        _SET_UP,
+        _UNMAPPED,
+        _SYSCALL,
+        _FORBIDDEN_CALL,
+        *_DENIED_BY_LSM,
+        _NVML_RIGHTS,
+        _HUB_CACHE,
     )
     if certain:
         return claim_from(certain, behind(case, "", ""))
@@ -118,8 +138,10 @@ CAUSES: Final = (
             _NAMESPACE,
             _DIRECTORY_STEP,
             _MOUNT,
+            _SET_UP,
             _UNMAPPED,
             _SYSCALL,
+            _FORBIDDEN_CALL,
             *_DENIED_BY_LSM,
             _NVML_RIGHTS,
             _HUB_CACHE,

@@ -214,12 +214,14 @@ _TORCH_WARNING: Final = Signature(
 _KERNEL_CODES: Final = (
     Signature("cudaErrorNoKernelImageForDevice"),
     Signature("CUDA_ERROR_NO_BINARY_FOR_GPU"),
+    Signature("ErrorInvalidKernelImage"),
     Signature("no kernel image", r"no kernel image (?:is |was )?(?:available )?(?:found|for|available)"),
     # xFormers' and torch's memory-efficient attention
     Signature("but was built for", r"is for sm\d+(?:-sm\d+)?, but was built for (?P<arch>sm\w+)"),
     Signature("no kernel found to launch", r"cutlass[FB]: no kernel found to launch"),
     Signature(
-        "nvalid device function", r"(?:CUDA|cuda|[Ee]rror).{0,80}invalid device function|cudaErrorInvalidDeviceFunction"
+        "nvalid device function",
+        r"(?:CUDA|cuda|[Ee]rror).{0,80}invalid device function|cudaErrorInvalidDeviceFunction",
     ),
     Signature("GPU with CUDA capability", r"GPU with CUDA capability \d \d is not supported", library="tgi"),
     Signature("This kernel only supports sm", r"This kernel only supports (?P<arch>sm\w+)"),

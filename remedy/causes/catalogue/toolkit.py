@@ -37,7 +37,7 @@ _CICC: Final = any_of(
     "fatbinary",
     "ptxas",
     "nvlink",
-    pattern=r"\bsh: .{0,60}\b(?:cicc|cudafe\+\+|fatbinary|ptxas|nvlink): (?:command )?not found"
+    pattern=r"\bsh: .{0,60}\b(?:cicc|cudafe\+\+|fatbinary|ptxas|nvlink): (?:(?:command )?not found|No such file)"
     r"|cicc['\"]?: No such file",
 )
 # CMake found an nvcc, and no toolkit around it.
@@ -106,6 +106,8 @@ def _ran_from_list(case: Case) -> Claim | None:
 
 _INCOMPATIBLE: Final = (
     Signature("CUDA compiler and CUDA toolkit headers are incompatible"),
+    # nvlink, of objects and device libraries of another release
+    Signature("cannot be linked due to version mismatch"),
     # torch's and CMake's FindCUDA, wrapped behind "the CUDA"
     Signature("indCUDA says", r"indCUDA says .*but the CUDA", library="torch"),
 )
@@ -134,7 +136,7 @@ def _mixed(case: Case) -> Claim | None:
 
 # gcc and EDG put the header between colons or quotes; the words around it are translated, the header is not.
 _HEADERS: Final = (
-    r"(?P<header>(?:cu(?:rand|blas|sparse|solver|fft|da|dnn)\w*|nvrtc|nvToolsExt\w*|nvml|nccl|vector_types|nvJitLink"
+    r"(?P<header>(?:cu(?:rand|blas|sparse|solver|fft|da|dnn|pti|file)\w*|nvrtc|nvToolsExt\w*|nvml|nccl|vector_types|nvJitLink"
     r"|nvPTXCompiler|cooperative_groups|device_launch_parameters|driver_types|host_config|texture_fetch_functions)"
     r"(?:\.h|\.hpp|\.cuh)|(?:cub|thrust|nv|cuda/std|cuda|crt|nvtx3|cooperative_groups|mma)/[\w./]+|nv/target"
     r"|cuda/std/\w+)"
@@ -188,7 +190,7 @@ _LINKER: Final = any_of(
     "-lnccl",
     "-lnpp",
     "-l:",
-    pattern=r"(?:^|[/\s])(?:[\w.-]*-)?ld(?:\.\w+)?(?: ?: .*| cannot find )" + _LIBRARY,
+    pattern=r"(?:^|[/\s])(?:[\w.-]*-)?l?ld(?:\.\w+)?(?: ?: .*| cannot find )" + _LIBRARY,
 )
 # GNU ld, gold; LLVM's lld
 _NOT_LINKED: Final = Signature("-lcud", r"(?:cannot find|unable to find library) " + _LIBRARY)

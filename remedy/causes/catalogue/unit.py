@@ -6,6 +6,7 @@ import re
 
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
+from remedy.causes.launched import by_launcher
 from remedy.causes.shared import BUILD_PROGRAM, NOT_ON_PATH
 from remedy.causes.types import Evidence
 from remedy.hints import Final
@@ -15,17 +16,28 @@ _EXEC_STEP: Final = Signature("Failed at step EXEC spawning", r"spawning (?P<pro
 _EXEC_UNABLE: Final = Signature("Unable to locate executable", r"executable '(?P<program>[^']+)'")
 _EXEC_LOCATE: Final = Signature("Failed to locate executable ", r"locate executable (?P<program>\S+?): ")
 _EXEC_STATUS: Final = Signature("203/EXEC")
-_EXEC_OLD: Final = Signature(": Failed to execute ", r"Failed to execute (?P<program>/\S+?): ")
+_EXEC_OLD: Final = Signature(": Failed to execute ", r"Failed to execute (?:(?P<program>/\S+?)|command): ")
 _EXEC_FORMAT: Final = Signature("xec format error", r"(?:(?P<program>/\S+): )?(?:[Ee]xec format error)")
-_INTERPRETER: Final = Signature("bad interpreter", r"(?P<program>/\S+): .*bad interpreter")
+_INTERPRETER: Final = any_of(
+    "bad interpreter",
+    "annot execute",
+    pattern=r"(?P<program>/\S+): (?:.*bad interpreter|cannot execute: required file not found)",
+)
 _NO_COMMAND: Final = Signature(
     "not found",
     r"(?:bash|/bin/sh|sh|\.sh|exec|env)\S*: (?:line )?(?:\d+: )*(?:exec:"
     r" )?(?P<program>(?:[\w./-]*/)?(?:python[\d.]*|vllm|sglang|ollama|llama-server|uv|conda|lmdeploy|trtllm-serve"
     r"|text-generation-launcher)): (?:command )?not found",
 )
-_ENV_NO_PROGRAM: Final = Signature("env: ", r"env: ['‘\"]?(?P<program>[\w./-]+)['’\"]?: No such file or directory")
-_IN_PATH: Final = Signature("executable file not found in $PATH", r'exec: "(?P<program>[^"]+)"')
+_ENV_NO_PROGRAM: Final = Signature("env: ", r"env: ['‘\"]?(?P<program>[\w./\\-]+)['’\"]?: No such file or directory")
+# Go's words; crun's; uv's
+_NOT_RUN: Final = (
+    Signature('exec: "', r'exec: "(?P<program>[^"]+)": (?:executable file not|permission denied|stat |no such file)'),
+    Signature("not found in $PATH", r"executable file [`'](?P<program>[^`']+)[`'] not found"),
+    Signature("ailed to spawn: `", r"spawn: `(?P<program>[^`]+)`"),
+)
+# dash says "cannot create" of a file to write to
+_DASH_DENIED: Final = Signature(": Permission denied", r"\bsh: \d+: (?:exec: )?(?P<program>/\S+): Permission denied")
 # A shell's word for a program that it may not run; of a file to write to, its status is another.
 _SHELL_DENIED: Final = Signature(
     "ermission denied",
@@ -35,8 +47,11 @@ _SHELL_DENIED: Final = Signature(
 _STATUS_126: Final = any_of("status", "code", "exit", pattern=r"(?:status|code)(?:=|:? )126\b", weak=True, needs="126")
 _STATUS_127: Final = Signature("status=12", r"code=exited, status=12[67]\b", weak=True)
 #: What systemd or the kernel refused by its path, and what was looked for on PATH.
-_REFUSED: Final = (_EXEC_STEP, _EXEC_UNABLE, _EXEC_LOCATE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, _INTERPRETER)
-_LOOKED_FOR: Final = (_NO_COMMAND, _ENV_NO_PROGRAM, _IN_PATH)
+_REFUSED: Final = (_EXEC_STEP, _EXEC_UNABLE, _EXEC_LOCATE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, *_INTERPRETER)
+_LOOKED_FOR: Final = (
+    *(_NO_COMMAND, _ENV_NO_PROGRAM, *_NOT_RUN, _DASH_DENIED),
+    *by_launcher(r"[\w./+-]+"),
+)
 
 
 def _exec_failed(case: Case) -> Claim | None:
@@ -48,7 +63,8 @@ def _exec_failed(case: Case) -> Claim | None:
     sought += tuple(
         hit
         for hit in case.hits(_SHELL_DENIED)
-        if case.has(*_STATUS_126) or re.fullmatch(r"(?!nvcc)[\w-]+", hit.groups["program"])
+        if case.has(*_STATUS_126)
+        or re.fullmatch(r"(?!(?:nvcc|cicc|ptxas|nvlink|fatbinary)$)[\w-]+", hit.groups["program"])
     )
     if refused or sought:
         literal = not refused and "$" in (case.variable("PATH") or "")
@@ -122,7 +138,13 @@ _ENVIRONMENT_WARNED: Final = (
     Signature("invalid variable name", r"invalid variable name \"(?P<assignment>[^\"]*)\", ignoring"),
     Signature("EnvironmentFile= path is not absolute"),
     Signature("path is not absolute, ignoring", r"path is not absolute, ignoring: (?P<assignment>.*)"),
-    Signature("Invalid syntax, ignoring: ", r"Invalid syntax, ignoring: (?P<assignment>.*)"),
+    *any_of(
+        "Invalid syntax, ignoring: ",
+        "Invalid syntax in Env",
+        pattern=r"Invalid syntax(?: in Environment=)?, ignoring: (?P<assignment>.*)",
+    ),
+    Signature("specifiers in ", r"specifiers in '?(?P<assignment>[A-Za-z_]\w*=[^']*?)'?, ignoring"),
+    Signature("nvalid environment variable name", r"variable name evaluates to an empty string: (?P<assignment>.*)"),
     Signature("HOME is not defined", r"\$HOME is not defined"),
 )
 _HOME_READ: Final = Signature("envconfig", r"envconfig\.\w+\(|HOME is not defined", weak=True)
@@ -148,10 +170,14 @@ CAUSES: Final = (
             Signature(
                 "Refusing.",
                 r"(?:\bService|\.service:?) (?P<why>(?:has|lacks|is of type|needs) .+?)\.? ?Refusing\."
-                r"|Exec(?:Start|Stop)= settings?\. Refusing\.",
+                r"|Exec(?:Start|Stop)= settings?\. Refusing\."
+                # unit_verify_contexts() of 240 and later
+                r"|\.service: (?P<verified>(?:\w+=|Unit has ).+?)\.? ?Refusing\.",
             ),
-            Signature("Neither a valid executable name nor an absolute path", r"(?P<why>Neither a valid .*)"),
+            Signature("either a valid executable name nor an absolute path", r"(?P<why>\S*[Nn]either a valid .*)"),
             Signature("xecutable path is not absolute", r"(?P<why>[Ee]xecutable path is not absolute.*)"),
+            # of ExecStart=; of a variable's value it says that it ignores it
+            Signature("specifiers in '", r"(?P<why>Failed to resolve unit specifiers in '/(?!.*ignoring).*)"),
             Signature("Assignment outside of section", r"(?P<why>Assignment outside of section)"),
             Signature("Invalid section header", r"(?P<why>Invalid section header.*)"),
             Signature("Failed to load configuration: ", r"(?P<why>Failed to load configuration: .*)"),
@@ -217,6 +243,12 @@ CAUSES: Final = (
             Signature("Failed to determine user credentials"),
             Signature("ailed to determine credentials for"),
             Signature("Failed to determine group credentials"),
+            Signature("Failed to determine supplementary groups"),
+            Signature("specified name already exists", r"User or group with specified name already exists"),
+            # sudo, su, coreutils
+            Signature("unknown user ", r"\bsudo: unknown user "),
+            Signature("does not exist or the user entry", r"\bsu: user \S+ does not exist"),
+            Signature("nvalid user: ", r"\b(?:chown|install): invalid user: "),
             Signature("Failed to resolve user", r"Failed to resolve user"),
         ),
         statuses=(216, 217),
@@ -248,6 +280,7 @@ CAUSES: Final = (
             Signature("200/CHDIR"),
             Signature("Failed at step CHDIR"),
             Signature("Changing to the requested working directory failed"),
+            Signature("WorkingDirectory= path is not absolute"),
         ),
         statuses=(200,),
         page=Page(

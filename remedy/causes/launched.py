@@ -1,0 +1,45 @@
+"""What a program that was to start another one says where that one is not there.
+
+Shells of the sh family and Python say so in their own ways (``shared.py``); these are GNU make's, the words of execvp's
+callers, compiler caches, and the launchers that units put before a command (coreutils, util-linux, numactl, sudo).
+"""
+
+from __future__ import annotations
+
+from remedy.causes.entry import Signature, any_of
+from remedy.hints import Final
+
+_LAUNCHERS: Final = r"(?:nohup|timeout|nice|ionice|chrt|taskset|numactl|setsid|stdbuf|runuser|xargs|unshare|chroot)"
+
+
+def by_launcher(program: str) -> tuple[Signature, ...]:
+    """For programs whose names match ``program``, captured under that name: launchers, and shells without ``sh``."""
+    named = rf"(?P<program>{program})"
+    return (
+        *any_of(
+            ": No such file",
+            ": Permission denied",
+            pattern=rf"\b{_LAUNCHERS}: (?:failed to (?:run command|execute) |execution of )?['`‘\"]?{named}['’\"]?: ",
+        ),
+        Signature(": command not found", rf"\bsudo: {named}: "),
+        Signature(": command not found: ", rf"sh:(?:\d+:)? command not found: {named}$"),
+        Signature("nknown command", rf"\bfish: Unknown command:? ['\"]?{named}['\"]?$"),
+    )
+
+
+def by_builder(program: str) -> tuple[Signature, ...]:
+    """For the programs of a build: what drives it, and what stands between it and a compiler."""
+    named = rf"(?P<program>{program})"
+    return (
+        Signature(": No such file", rf"^g?make(?:\[\d+\])?: {named}: "),
+        # a make below make has its depth in brackets, like a process id
+        Signature(": Command not found", rf"^(?:g?make: )?{named}: "),
+        Signature("execvp", rf"\bexecvp\({named}\): No such"),
+        Signature("CreateProcess: ", rf"CreateProcess: {named}: "),
+        # sccache, ccache
+        Signature("cannot find binary path: ", rf"path: {named}$"),
+        Signature('ind compiler "', rf"ind compiler \"{named}\" in PATH"),
+        # Rust's, of build scripts and of cc
+        Signature("Os { code: ", rf"\b(?:execute|run|spawn|start) {named}: Os {{ code: (?:2|13|20)\b"),
+        Signature("ailed to find tool", rf"find tool[ :]+[`'\"]{named}[`'\"]"),
+    )
