@@ -37,6 +37,10 @@ class LibraryProblem:
     problem: Problem
 
 
+def _not_known() -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Case:
     """Everything known. ``found`` maps each signature to its hits in log order; ``lines`` counts the log's lines;
@@ -52,6 +56,8 @@ class Case:
     lines: int = 0
     errors: tuple[Line, ...] = ()
     last: Line | None = None
+    #: The last line that is the program's own, where the manager's are known from it.
+    own_last: Line | None = None
     ready: Line | None = None
     died: Line | None = None
     #: Where a fact stands, by its field name or variable: ``{"CUDA_HOME": "/etc/default/sglang:3"}``.
@@ -64,7 +70,9 @@ class Case:
     interpreter: Interpreter | None = None
     #: Whether the program never ran, or the log's tracebacks are complete, and none went through any JIT library; asked
     #: where it matters only.
-    from_elsewhere: Callable[[], bool] = lambda: False
+    from_elsewhere: Callable[[], bool] = field(default_factory=lambda: _not_known)
+    #: Whether a traceback is complete and none went through a JIT library: the log's last word was raised there.
+    raised_elsewhere: Callable[[], bool] = field(default_factory=lambda: _not_known)
     load_state: str = "loaded"
     environment_known: bool = True
 
@@ -76,7 +84,12 @@ class Case:
     @property
     def ends_in_error(self) -> bool:
         """Whether the program's last word was logged as an error, whatever it says."""
-        return self.last is not None and self.last.level == "error"
+        return self.last_word is not None and self.last_word.level == "error"
+
+    @property
+    def last_word(self) -> Line | None:
+        """The program's last line, behind which its manager may say how it ended."""
+        return self.own_last or self.last
 
     def hits(self, *signatures: Signature) -> tuple[Hit, ...]:
         """All hits of these signatures, in log order."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from remedy.causes.case import Case, LibraryProblem
-from remedy.causes.lines import Line
+from remedy.causes.lines import Line, normalise
 from remedy.causes.scan import Scan
 from remedy.causes.telling import came_from_elsewhere, last_word, was_killed_alone
 from remedy.causes.types import Evidence, PartialFacts
@@ -120,10 +120,20 @@ def with_log(case: Case, scan: Scan, journal: Sequence[LogLine]) -> Case:
         lines=placed.lines,
         errors=tuple(placed.errors),
         last=placed.last,
+        own_last=_own_last(journal),
         ready=placed.ready,
         died=placed.died,
         from_elsewhere=cache(lambda: _from_elsewhere(journal, case)),
+        raised_elsewhere=cache(lambda: came_from_elsewhere(_own(journal), _frames(case.interpreter), alone=False)),
     )
+
+
+def _own_last(journal: Sequence[LogLine]) -> Line | None:
+    """The program's last word, behind which the manager says how it ended."""
+    for number, entry in reversed(tuple(enumerate(journal, 1))):
+        if not entry.from_manager and entry.text.strip():
+            return _placed(normalise(entry.text, number), journal)
+    return None
 
 
 #: What shells end with where a program is not there, or can't be run (sh(1), Exit Status): it never came to a library.
@@ -137,6 +147,10 @@ _SIGNALS: Final = {"Killed": 9, "Aborted": 6, "Segmentation fault": 11, "Bus err
 _BY_SIGNAL: Final = (2, 3)
 
 
+def _own(journal: Sequence[LogLine]) -> tuple[tuple[int, str], ...]:
+    return tuple((line.pid or 0, line.text) for line in journal if not line.from_manager)
+
+
 def _from_elsewhere(journal: Sequence[LogLine], case: Case) -> bool:
     state = case.state
     if state is not None and state.active_state != "failed" and state.result in ("", "success"):
@@ -144,7 +158,7 @@ def _from_elsewhere(journal: Sequence[LogLine], case: Case) -> bool:
         return False
     if state is not None and state.exec_main_code == 1 and state.exec_main_status in _NEVER_RUN:
         return True
-    lines = tuple((line.pid or 0, line.text) for line in journal if not line.from_manager)
+    lines = _own(journal)
     by_signal = state is not None and state.exec_main_code in _BY_SIGNAL
     signal = state.exec_main_status if state is not None and by_signal else _SIGNALS.get(last_word(lines), 0)
     if signal in _CRASHES:

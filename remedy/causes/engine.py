@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from remedy.causes import catalogue, claims
+from remedy.causes import catalogue, claims, reading
 from remedy.causes.case import Case, by_signatures
 from remedy.causes.entry import Cause, Claim, Signature, Weight
 from remedy.causes.scan import Scan, Scanner
@@ -229,14 +229,17 @@ _NEXT: Final = 8
 
 
 def _survived(case: Case, claim: Claim, others: tuple[Claim, ...]) -> bool:
-    """Whether the program said that it does without what the claim's lines refused, and ended of something that is
-    known, or no compiler's."""
+    """Whether the program went past the claim's lines: it ended of data, in a traceback that leads elsewhere; or said
+    that it does without what they refused, and ended of something that is known, or no compiler's."""
+    last = case.last_word
+    if last and last.number > claim.last_line and reading.ended_elsewhere(case) and case.raised_elsewhere():
+        return True
     went_on = [hit.line.number for hit in case.hits(*FELL_BACK) if 0 < hit.line.number - claim.last_line <= _NEXT]
-    if not went_on or case.last is None:
+    if not went_on:
         return False
     if any(other.last_line > went_on[-1] for other in others):
         return True
-    told = (*case.errors, case.last) if not case.last.quiet else case.errors
+    told = (*case.errors, last) if last and not last.quiet else case.errors
     later = [line for line in told if line.number > went_on[-1] and not says_only_that(line.text)]
     return bool(later) and not any(speaks_of_compilers(line.text) for line in later)
 

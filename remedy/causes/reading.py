@@ -146,7 +146,7 @@ def unexplained_builds(case: Case) -> tuple[Hit, ...]:
     compiler itself crashed, ROCm's ran in nvcc's place, or the start came further and ended of its input."""
     failed = case.hits(*BUILD_FAILED)
     of_rocm = case.has(HIPCC) and not case.has(NVCC_RUN)
-    if failed and (of_rocm or case.has(*TOLD_WHY) or _ended_elsewhere(case)):
+    if failed and (of_rocm or case.has(*TOLD_WHY) or ended_elsewhere(case)):
         return ()
     return failed
 
@@ -158,9 +158,9 @@ _OF_DATA: Final = (
 )
 
 
-def _ended_elsewhere(case: Case) -> bool:
+def ended_elsewhere(case: Case) -> bool:
     """Whether the log's last word is an exception that is none of a compiler's."""
-    last = case.last
+    last = case.last_word
     return last is not None and bool(re.match(_OF_DATA, last.text)) and not speaks_of_compilers(last.text)
 
 

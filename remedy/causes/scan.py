@@ -47,7 +47,19 @@ CUT_LEAST: Final = 12
 
 _DIGITS: Final = b"0123456789"
 # What error lines of any program hold; for ``unknown``, which shows the earliest one.
-_ERROR_WORDS: Final = ("rror", "xception", "fatal", "FATAL", "ailed", "annot", "anic:", "denied", "not found", "killed")
+_ERROR_WORDS: Final = (
+    "rror",
+    "xception",
+    "OutOf",
+    "fatal",
+    "FATAL",
+    "ailed",
+    "annot",
+    "anic:",
+    "denied",
+    "not found",
+    "killed",
+)
 # Looks like an error and is none: progress bars, counters, summaries, compiler flags, wrappers without content.
 _NO_ERROR: Final = (
     "Traceback (most recent call last)",

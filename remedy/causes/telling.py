@@ -82,16 +82,17 @@ def last_raised(lines: Iterable[tuple[int, str]]) -> Raised | None:
     return found
 
 
-def came_from_elsewhere(lines: Iterable[tuple[int, str]], places: Iterable[str]) -> bool:
+def came_from_elsewhere(lines: Iterable[tuple[int, str]], places: Iterable[str], *, alone: bool = True) -> bool:
     """Whether every exception that got out of these lines' tracebacks came from other files than those whose names hold
     one of ``places``, and speaks of no compiler. Where no traceback is complete, the errors that stand alone are
-    asked, and none of the lines may name such a file. ``places`` are asked for one by one, as far as they are needed.
+    asked if ``alone``, and none of the lines may name such a file. ``places`` are asked for one by one, as far as they
+    are needed.
     """
     every = tuple(lines)
     told = list(_tracebacks(every))
     frames = [one for one in told if isinstance(one, str)]
     raised = [one.text for one in told if isinstance(one, Raised) and not says_only_that(one.text)]
-    if not raised:
+    if not raised and alone:
         frames = [raw for _, raw in every]
         raised = [line.text for line in map(_alone, frames) if line and not says_only_that(line.text)]
     if not raised or any(map(speaks_of_compilers, raised)):

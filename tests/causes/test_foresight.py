@@ -213,3 +213,37 @@ def test_a_warning_of_a_start_that_came_up_is_not_what_the_service_ended_of() ->
     lines = journal(survived, "INFO:     Application startup complete.")
     assert diagnose(lines, FAILED, TOO_OLD).root.id == "unknown"
     assert diagnose(lines, ACTIVE, TOO_OLD).root.id == "healthy"
+
+
+MANAGED = tuple(
+    replace(line, from_manager=True)
+    for line in journal(
+        "sglang.service: Main process exited, status=1/FAILURE", "sglang.service: Failed with result 'x'"
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("refused", "last", "root"),
+    [
+        ("nvcc fatal   : Unsupported gpu architecture 'compute_120f'", (BEGIN, ELSEWHERE, "KeyError: 'a'"), "unknown"),
+        ("ninja: build stopped: subcommand failed.", (BEGIN, ELSEWHERE, "ValueError: odd"), "unknown"),
+        # Without its traceback, of a name or None, and in a library's own files it may be of what was refused.
+        ("nvcc fatal   : Unsupported gpu architecture 'compute_120f'", ("KeyError: 'a'",), "nvcc-too-old"),
+        (
+            "nvcc fatal   : Unsupported gpu architecture 'compute_120f'",
+            (BEGIN, ELSEWHERE, "AttributeError: 'NoneType' object has no attribute 'run'"),
+            "nvcc-too-old",
+        ),
+        (
+            "nvcc fatal   : Unsupported gpu architecture 'compute_120f'",
+            (BEGIN, WITHIN.format(FILES[0]), "KeyError: 'a'"),
+            "nvcc-too-old",
+        ),
+    ],
+)
+def test_what_was_refused_and_gone_past(refused: str, last: tuple[str, ...], root: str) -> None:
+    for after in ((), MANAGED):
+        found = diagnose((*journal(refused, *last), *after), FAILED, TOO_OLD)
+        assert found.root.id == root
+        assert "nvcc-too-old" in [one.id for one in found.findings]
