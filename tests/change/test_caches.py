@@ -20,12 +20,8 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="other users' folders 
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    """A user's folder below folders that everybody may pass."""
-    for folder in (tmp_path, *tmp_path.parents):
-        if str(folder).startswith("/tmp/"):
-            folder.chmod(0o755)
-    path = tmp_path / "home"
+def home(passable: Path) -> Iterator[Path]:
+    path = passable / "home"
     path.mkdir()
     if os.geteuid() == 0:
         os.chown(path, USER, USER)
@@ -117,8 +113,8 @@ def test_an_exchanged_entry_is_left_alone(home: Path) -> None:
 
 
 @needs_root
-def test_a_link_laid_by_the_user_leads_only_where_the_user_could_go(home: Path, tmp_path: Path) -> None:
-    precious = tmp_path / "precious"
+def test_a_link_laid_by_the_user_leads_only_where_the_user_could_go(home: Path, passable: Path) -> None:
+    precious = passable / "precious"
     (precious / "sampling").mkdir(parents=True)
     (home / "cached_ops").symlink_to(precious)
     own(home)
@@ -128,9 +124,9 @@ def test_a_link_laid_by_the_user_leads_only_where_the_user_could_go(home: Path, 
 
 
 @needs_root
-def test_a_link_to_the_users_own_disk_is_followed(home: Path, tmp_path: Path) -> None:
+def test_a_link_to_the_users_own_disk_is_followed(home: Path, passable: Path) -> None:
     path = entry(home)
-    data = tmp_path / "data"
+    data = passable / "data"
     path.parent.rename(data)
     (home / "cached_ops").symlink_to(data)
     own(home)
