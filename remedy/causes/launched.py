@@ -9,7 +9,7 @@ from __future__ import annotations
 from remedy.causes.entry import Signature, any_of
 from remedy.hints import Final
 
-_LAUNCHERS: Final = r"(?:nohup|timeout|nice|ionice|chrt|taskset|numactl|setsid|stdbuf|runuser|xargs|unshare|chroot)"
+_LAUNCHERS: Final = r"(?:nohup|timeout|nice|ionice|chrt|taskset|numactl|setsid|stdbuf|runuser|unshare|chroot)"
 
 
 def by_launcher(program: str) -> tuple[Signature, ...]:

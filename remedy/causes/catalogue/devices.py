@@ -70,7 +70,10 @@ GONE: Final = (
     *answered(100, 101, 999, "CUDA_ERROR_UNKNOWN"),
     Signature("CUDA driver initialization failed", library="torch"),
     Signature("find libnvidia-ml", r"couldn't find libnvidia-ml\.so"),
-    Signature("unresolvable CDI devices", r"CDI devices \S*nvidia\.com/"),
+    # Kubernetes and its device plugin, CDI
+    Signature("nvidia.com/", r"(?:unresolvable CDI devices|Insufficient|unhealthy devices) \S*nvidia\.com/"),
+    Signature("did you configure the NVIDIA Container Toolkit"),
+    Signature("load kernel module nvidia", r"could not load kernel module nvidia(?:_uvm)?$"),
     Signature("o nvidia devices detected"),
     Signature("driver library init failure"),
     Signature("o usable GPU found"),

@@ -151,6 +151,8 @@ _LIBCUDA: Final = (
         r"(?:load|find|open|locate|dlopen) .{0,30}libcuda\.so",
     ),
     Signature("Found no NVIDIA driver on your system"),
+    # libcudart's own word
+    Signature("Failed to load CUDA driver!"),
     *any_of(
         "under the names [",
         "searched for library names",

@@ -65,7 +65,8 @@ _GPU_MEMORY: Final = (
 )
 
 _OOM_RESULT: Final = Signature(
-    "oom-kill", r"Failed with result 'oom-kill'|oom-kill:(?:.*\btask=(?P<asked>[^,]+))?|result=oom-kill"
+    "oom-kill",
+    r"Failed with result 'oom-kill'|\(Result: oom-kill|oom-kill:(?:.*\btask=(?P<asked>[^,]+))?|result=oom-kill",
 )
 _OOM_UNIT: Final = Signature("killed by the OOM killer")
 # The kernel's report but for its last line, which a paste may lack: who asked for memory, the limit's statistics, who
@@ -90,11 +91,12 @@ _OOM_NODE: Final = Signature(
     "node running low on memory", r"killed due to the node running low on memory|running low on memory"
 )
 _OOM_CGROUP: Final = Signature("emory cgroup out of memory")
-_SIGKILL: Final = Signature("9/KILL", r"code=killed, status=9/KILL|status=9/KILL", weak=True)
+_SIGKILL: Final = Signature("9/KILL", r"status=9/KILL", weak=True)
 _EXIT_137: Final = Signature(
     "xit", r"[Ee]xit(?:ed)?[ _]?(?:with )?(?:[Cc]ode|[Ss]tatus)?[\"']?[:=]? ?\(?137\b", weak=True, needs="137"
 )
 _MINUS_9: Final = (
+    Signature("signal=KILL", weak=True),
     Signature("SIGKILL", r"(?<!after )(?<!survived )(?<!ending )SIGKILL", weak=True),
     *any_of(
         "exit",
@@ -113,7 +115,12 @@ _HOST_MEMORY: Final = (
     Signature("buffer", r"(?:unable|failed) to allocate CPU\w* buffer|ggml_backend_cpu\w*: failed to allocate buffer"),
     Signature("equires more system memory"),
     Signature("ot enough host memory", library="sglang"),
-    Signature("MemoryError", r"^MemoryError$"),
+    Signature("MemoryError", r"^MemoryError$|\b_ArrayMemoryError: "),
+    # what C++, Rust and Go end with
+    Signature("std::bad_alloc", r"^(?!.*cuda).*std::bad_alloc"),
+    Signature("memory allocation of ", r"^memory allocation of \d+ bytes failed"),
+    Signature("runtime: out of memory"),
+    Signature("low on resource: memory", library="kubelet"),
 )
 _COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbinary|clang)"
 
@@ -165,6 +172,7 @@ _DISK: Final = (
     Signature("file_system_monitor", r"is over \d+% full", library="ray"),
     Signature("ot enough disk space"),
     Signature("Errno 122"),
+    Signature("low on resource: ", r"resource: (?:ephemeral-storage|inodes)", library="kubelet"),
 )
 _SHM: Final = Signature("/dev/shm", r"/dev/shm", weak=True)
 _SHM_FAIL: Final = Signature(
@@ -184,6 +192,7 @@ _NCCL: Final = (
     Signature("DistStoreError"),
     Signature("Rendezvous", r"\bRendezvous(?:Timeout|Connection|State)Error", library="torch"),
     Signature("nvshmem initialization failed", library="nvshmem"),
+    Signature("Bootstrap ", r"Bootstrap (?:plugin (?:pre)?init failed for|unable to load) '", library="nvshmem"),
     Signature("init failed for remote transport", library="nvshmem"),
     Signature(" clients joined", r"waiting for clients\. \d+/\d+ clients joined", library="torch"),
     Signature("NCCL communicator was aborted"),

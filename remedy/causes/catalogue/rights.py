@@ -29,7 +29,8 @@ _SET_UP: Final = Signature(
 )
 # ld.so, for a library on a mount with noexec, or under MemoryDenyWriteExecute=
 _UNMAPPED: Final = Signature("failed to map segment from shared object")
-_SYSCALL: Final = Signature("31/SYS", r"status=31/SYS")
+# systemd, and systemctl status
+_SYSCALL: Final = any_of("31/SYS", "signal=SYS", pattern=r"status=31/SYS|signal=SYS\b")
 # the kernel's own records, and setroubleshoot's sentence for one
 _DENIED_BY_LSM: Final = any_of(
     "avc:",
@@ -88,7 +89,7 @@ def _sandbox(case: Case) -> Claim | None:
         _MOUNT,
         _SET_UP,
         _UNMAPPED,
-        _SYSCALL,
+        *_SYSCALL,
         _FORBIDDEN_CALL,
         *_DENIED_BY_LSM,
         _NVML_RIGHTS,
@@ -104,7 +105,9 @@ def _sandbox(case: Case) -> Claim | None:
     return claim_from(weak, certainty="possible", weight=Weight.HINT)
 
 
-_RESULT_TIMEOUT: Final = Signature("Failed with result 'timeout'", weak=True)
+_RESULT_TIMEOUT: Final = any_of(
+    "result 'timeout'", "Result: timeout", pattern=r"Failed with result 'timeout'|\(Result: timeout", weak=True
+)
 _JOB_TIMEOUT: Final = Signature("a timeout was exceeded")
 _STOPPING: Final = Signature("timed out", r"State 'stop-\w+' timed out|Stopping timed out", weak=True)
 
@@ -113,7 +116,7 @@ def _start_timeout(case: Case) -> Claim | None:
     hits = case.hits(*TIMED_OUT, _JOB_TIMEOUT)
     if hits:
         return claim_from(hits)
-    result = case.hits(_RESULT_TIMEOUT)
+    result = case.hits(*_RESULT_TIMEOUT)
     if result and not case.has(_STOPPING) and not case.has(*BUILD_FAILED, NVCC_RUN):
         return claim_from(result, certainty="likely", weight=Weight.DECISIVE)
     return None
@@ -140,7 +143,7 @@ CAUSES: Final = (
             _MOUNT,
             _SET_UP,
             _UNMAPPED,
-            _SYSCALL,
+            *_SYSCALL,
             _FORBIDDEN_CALL,
             *_DENIED_BY_LSM,
             _NVML_RIGHTS,
@@ -180,7 +183,7 @@ CAUSES: Final = (
         summary="systemd stopped the service because it was not ready within TimeoutStartSec=; it was still loading.",
         advice="Raise it: `systemctl edit {unit}`, `[Service]`, `TimeoutStartSec=30min`.",
         judge=_start_timeout,
-        signatures=(*TIMED_OUT, _JOB_TIMEOUT, _RESULT_TIMEOUT, _STOPPING),
+        signatures=(*TIMED_OUT, _JOB_TIMEOUT, *_RESULT_TIMEOUT, _STOPPING),
         results=("timeout",),
         page=Page(
             meaning="A service of Type=notify or forking has to say that it is up within TimeoutStartSec=, 90 seconds "

@@ -30,6 +30,8 @@ _NO_COMMAND: Final = Signature(
     r"|text-generation-launcher)): (?:command )?not found",
 )
 _ENV_NO_PROGRAM: Final = Signature("env: ", r"env: ['‘\"]?(?P<program>[\w./\\-]+)['’\"]?: No such file or directory")
+# a script's word for a program by its path
+_SCRIPT: Final = Signature(": No such file", r": line \d+: (?P<program>/\S*/bin/[^/\s:]+): No such file")
 # Go's words; crun's; uv's
 _NOT_RUN: Final = (
     Signature('exec: "', r'exec: "(?P<program>[^"]+)": (?:executable file not|permission denied|stat |no such file)'),
@@ -49,7 +51,7 @@ _STATUS_127: Final = Signature("status=12", r"code=exited, status=12[67]\b", wea
 #: What systemd or the kernel refused by its path, and what was looked for on PATH.
 _REFUSED: Final = (_EXEC_STEP, _EXEC_UNABLE, _EXEC_LOCATE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, *_INTERPRETER)
 _LOOKED_FOR: Final = (
-    *(_NO_COMMAND, _ENV_NO_PROGRAM, *_NOT_RUN, _DASH_DENIED),
+    *(_NO_COMMAND, _ENV_NO_PROGRAM, *_NOT_RUN, _DASH_DENIED, _SCRIPT),
     *by_launcher(r"[\w./+-]+"),
 )
 
@@ -361,6 +363,8 @@ CAUSES: Final = (
             Signature("Start request repeated too quickly"),
             Signature("start request repeated too quickly"),
             Signature("start-limit-hit"),
+            # systemctl
+            Signature("start of the service was attempted too often"),
         ),
         results=("start-limit-hit",),
         page=Page(
