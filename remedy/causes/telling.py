@@ -30,6 +30,7 @@ _ANNOUNCEMENTS: Final = (
     "died unexpectedly",
     "Server process failed during startup or serving",
     "MPI_ABORT was invoked on rank",
+    "ot fatal signal from worker processes",
     "Shard complete standard error output",
     "failed to start",
     "ShardCannotStart",
@@ -43,7 +44,7 @@ _OF_COMPILERS: Final = (
 #: What a kernel that was built ends with when it is loaded or run, what checks its input, and what Triton's own passes
 #: say: no compiler of a toolkit had a part in any of these, wherever they are raised.
 _PAST_COMPILERS: Final = (
-    r"OutOfResources: |CUBLAS_STATUS_|illegal memory access|launch failure|invalid configuration argument"
+    r"OutOfResources: |CUBLAS_STATUS_|illegal memory access|launch failure|LAUNCH_FAILED|invalid configuration argument"
     r"|device-side assert|misaligned address|PassManager::run failed|(?:Assertion error|Check failed:) (?!\S*/jit/)"
 )
 
@@ -130,7 +131,7 @@ _SIGNALLED: Final = (
 _ALONE: Final = (
     r"(?:\w+\.){0,6}\w*(?:Error|Exception|Exit|OutOf[A-Z]\w+|Interrupt): \S"
     r"|(?i:panic|fatal|error|terminate called|thread '.{1,60}' panicked)\b.{0,20}[: ]\S"
-    r"|(?:[\w.]{1,40}: )?(?:[A-Za-z]{2,12} ){0,2}error\b.{0,20}: \S"
+    r"|(?:[\w.-]{1,40}: )?(?:[A-Za-z]{2,12} ){0,2}error\b.{0,60}: \S"
 )
 _ALONE_WORDS: Final = (
     "rror",
@@ -144,14 +145,17 @@ _ALONE_WORDS: Final = (
     "ERROR",
     "terminate",
 )
+#: What torch adds to every error of CUDA.
+_ADVICE: Final = ("TORCH_USE_CUDA_DSA", "CUDA kernel errors might be")
 
 
 def _alone(raw: str) -> Line | None:
     """The line if it tells of an error, and was not logged as less."""
     line = normalise(raw, 0) if any(word in raw for word in _ALONE_WORDS) else None
-    if line is None or line.quiet:
+    if line is None or line.quiet or any(words in raw for words in _ADVICE):
         return None
-    return line if line.level == "error" or re.match(_ALONE, line.text.lstrip()) else None
+    whole = line.level == "error" and not line.text[:1].isspace()
+    return line if whole or re.match(_ALONE, line.text.lstrip()) else None
 
 
 def _tracebacks(lines: Iterable[tuple[int, str]]) -> Iterator[str | Raised]:

@@ -127,6 +127,18 @@ GROUP = """  + Exception Group Traceback (most recent call last):
         (by(1, BEGIN, *WITHIN, "RuntimeError: Assertion error (csrc/jit/compiler.hpp:187): major > 12"), False),
         (by(1, BEGIN, *WITHIN, "tvm.error.InternalError: Check failed: output.size(0) == num_tokens"), True),
         (by(1, BEGIN, *WITHIN, "RuntimeError: Check failed: nvcc exited with 1"), False),
+        # So it is where the traceback's beginning was cut off, and torch's advice behind it is no error of its own.
+        (by(7, VLLM + WITHIN[0], VLLM + "triton.runtime.errors.OutOfResources: out of resource: shared memory"), True),
+        (by(7, VLLM + WITHIN[0], VLLM + "KeyError: 'a'"), False),
+        (
+            by(
+                7,
+                VLLM + "RuntimeError: CUDA error: an illegal memory access was encountered",
+                VLLM + "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.",
+                "CRITICAL 02-21 06:30:25 core_client.py:191] Got fatal signal from worker processes, shutting down.",
+            ),
+            True,
+        ),
         # A model has an architecture as well.
         (by(1, BEGIN, *ELSEWHERE, "ValueError: Model architectures ['X'] are not supported for now."), True),
         # An exception group, each with a margin of its own.
