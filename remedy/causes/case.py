@@ -73,6 +73,8 @@ class Case:
     from_elsewhere: Callable[[], bool] = field(default_factory=lambda: _not_known)
     #: Whether a traceback is complete and none went through a JIT library: the log's last word was raised there.
     raised_elsewhere: Callable[[], bool] = field(default_factory=lambda: _not_known)
+    #: Whether the program failed and left lines of which none speaks of a compiler or names a JIT library's file.
+    silent_on_compilers: Callable[[], bool] = field(default_factory=lambda: _not_known)
     load_state: str = "loaded"
     environment_known: bool = True
 

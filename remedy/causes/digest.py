@@ -8,7 +8,7 @@ from functools import cache
 from remedy.causes.case import Case, LibraryProblem
 from remedy.causes.lines import Line, normalise
 from remedy.causes.scan import Scan
-from remedy.causes.telling import came_from_elsewhere, last_word, was_killed_alone
+from remedy.causes.telling import came_from_elsewhere, last_word, silent_on_compilers, was_killed_alone
 from remedy.causes.types import Evidence, PartialFacts
 from remedy.facts.types import Interpreter, LogLine, Snapshot, UnitState, Version, numbers
 from remedy.hints import Final
@@ -124,6 +124,9 @@ def with_log(case: Case, scan: Scan, journal: Sequence[LogLine]) -> Case:
         ready=placed.ready,
         died=placed.died,
         from_elsewhere=cache(lambda: _from_elsewhere(journal, case)),
+        silent_on_compilers=cache(
+            lambda: _failed(case) and silent_on_compilers(_own(journal), _frames(case.interpreter))
+        ),
         raised_elsewhere=cache(lambda: came_from_elsewhere(_own(journal), _frames(case.interpreter), alone=False)),
     )
 
@@ -147,14 +150,19 @@ _SIGNALS: Final = {"Killed": 9, "Aborted": 6, "Segmentation fault": 11, "Bus err
 _BY_SIGNAL: Final = (2, 3)
 
 
+def _failed(case: Case) -> bool:
+    state = case.state
+    return state is None or state.active_state == "failed" or state.result not in ("", "success")
+
+
 def _own(journal: Sequence[LogLine]) -> tuple[tuple[int, str], ...]:
     return tuple((line.pid or 0, line.text) for line in journal if not line.from_manager)
 
 
 def _from_elsewhere(journal: Sequence[LogLine], case: Case) -> bool:
     state = case.state
-    if state is not None and state.active_state != "failed" and state.result in ("", "success"):
-        # It did not fail: what a request raised, or the stop, says nothing of the next start.
+    if not _failed(case):
+        # What a request raised, or the stop, says nothing of the next start.
         return False
     if state is not None and state.exec_main_code == 1 and state.exec_main_status in _NEVER_RUN:
         return True

@@ -141,7 +141,11 @@ def judge(case: Case) -> Diagnosis:
     root, symptoms = found[0], found[1:]
     if root[1].weight == Weight.ASIDE:
         return Diagnosis((_otherwise(case), *(_finding(*other, root=False) for other in found)))
-    findings = [_finding(*root, root=True)]
+    cause, claim = root
+    if cause.toolchain and not claim.of_log and case.silent_on_compilers():
+        # Nothing links the failure to what is foreseen: it may have come of that, no more.
+        claim = replace(claim, certainty="possible")
+    findings = [_finding(cause, claim, root=True)]
     findings += [_finding(*other, root=False) for other in symptoms if other[1].weight != Weight.HINT]
     return Diagnosis(tuple(findings))
 

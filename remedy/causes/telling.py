@@ -103,6 +103,14 @@ def came_from_elsewhere(lines: Iterable[tuple[int, str]], places: Iterable[str],
     return not any(place in frame for place in places for frame in frames)
 
 
+def silent_on_compilers(lines: Iterable[tuple[int, str]], places: Iterable[str]) -> bool:
+    """Whether there are lines, and none of them speaks of a compiler or holds one of ``places``."""
+    every = tuple(raw for _, raw in lines)
+    if not every or any(map(speaks_of_compilers, every)):
+        return False
+    return not any(place in raw for place in places for raw in every)
+
+
 def was_killed_alone(lines: Iterable[tuple[int, str]]) -> bool:
     """Whether these lines, of a program that was killed, tell of no failure at all, and speak of no compiler: then who
     killed it was no process of its own that had failed.

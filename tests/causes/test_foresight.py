@@ -247,3 +247,23 @@ def test_what_was_refused_and_gone_past(refused: str, last: tuple[str, ...], roo
         found = diagnose((*journal(refused, *last), *after), FAILED, TOO_OLD)
         assert found.root.id == root
         assert "nvcc-too-old" in [one.id for one in found.findings]
+
+
+@pytest.mark.parametrize(
+    ("lines", "certainty"),
+    [
+        ((), "likely"),
+        (("Loading safetensors checkpoint shards: 40% Completed",), "possible"),
+        (("INFO: flashinfer.jit: Loading JIT ops: page",), "likely"),
+        ((BEGIN, WITHIN.format(FILES[0])), "likely"),
+        ((BEGIN, ELSEWHERE), "possible"),
+    ],
+)
+def test_how_sure_it_is_that_a_start_failed_of_what_is_foreseen(lines: tuple[str, ...], certainty: str) -> None:
+    root = diagnose(journal(*lines), FAILED, TOO_OLD).root
+    assert (root.id, root.certainty) == ("nvcc-too-old", certainty)
+
+
+def test_what_is_foreseen_of_a_start_that_did_not_fail_is_likely() -> None:
+    lines = journal("Loading safetensors checkpoint shards: 40% Completed")
+    assert diagnose(lines, UnitState(active_state="inactive", result="success"), TOO_OLD).root.certainty == "likely"
