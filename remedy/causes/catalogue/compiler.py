@@ -31,6 +31,7 @@ _NOT_FOUND: Final = (
     ),
     Signature("nvcc is required to", r"nvcc is required to (?:build|compile)"),
     Signature("nvcc, which is missing", library="vllm"),
+    Signature("NVCC compiler is not executable", library="deep-gemm"),
     # DeepGEMM's assertions: neither CUDA_HOME nor an nvcc on PATH, and none below what was found
     *any_of("not cuda_home.empty()", "exists(nvcc_path)", pattern="ssert", library="deep-gemm"),
     Signature("nvcc was not found", r"(?:unavailable since|was requested, but) nvcc was not found"),
@@ -61,7 +62,7 @@ _NOT_FOUND: Final = (
     Signature("CUDA_TOOLKIT_ROOT_DIR", r"CUDA_TOOLKIT_ROOT_DIR not found|Specify CUDA_TOOLKIT_ROOT_DIR$"),
     Signature("ould not find compiler set in environment variable CUDACXX"),
     Signature('the environment variable "CUDACXX"'),
-    Signature("No CUDA toolset found"),
+    *any_of("No CUDA toolset found", "No CUDA toolchain found", "No runnable CUDA toolkit was found", pattern=""),
     Signature("nvcc binary could not be located"),
     Signature("cuda_home", r"assert cuda_home\b|in _find_cuda_home$|CUDA_HOME is not None"),
     Signature(
@@ -71,7 +72,8 @@ _NOT_FOUND: Final = (
         + r"|(?:annot|ould not) find CUDA_HOME",
     ),
     Signature(
-        "CUDA toolkit", r"[Cc]ould not (?:find|locate) (?:the )?CUDA [Tt]oolkit|CUDA toolkit (?:is |was )?not found"
+        "CUDA toolkit",
+        r"(?:[Cc]ould not|[Cc]annot) (?:find|locate) (?:the )?CUDA [Tt]oolkit|CUDA toolkit (?:is |was )?not found",
     ),
     # gsplat and its kin go on without their kernels, to the first call of one
     Signature(

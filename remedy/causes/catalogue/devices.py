@@ -140,6 +140,7 @@ GONE: Final = (
     ),
     *any_of("GPU is required", "GPU or XPU found", pattern=r"rror: (?:A )?GPU is required|No GPU or XPU found"),
     Signature("annot find cuda device", library="tilelang"),
+    *any_of("nvidia-smi not found. Ensure", "No GPU memory values found", pattern="", library="sglang"),
     Signature("Target device may not be visible", library="numba"),
     *any_of(
         "CUDA is not available",

@@ -63,7 +63,7 @@ _LOAD: Final = (
         r"Failure finding \"(?P<lib>lib[\w.]+)|DynamicLibNotFoundError: (?P<lib2>nvrtc|nvvm)",
         library="cuda-pathfinder",
     ),
-    Signature("is not loaded in the current process", r"(?P<lib>lib\w+) is not loaded in the current process"),
+    Signature("is not loaded in the current process", r"(?P<lib>" + _CUDA_LIBRARY + r") is not loaded in the current"),
     Signature("not found", r"(?P<lib>" + _CUDA_LIBRARY + r"\.so[.\d]*)(?: was| is|:)? not found"),
     Signature("=> not found", r"(?P<lib>lib\S+\.so[.\d]*) => not found"),
     *any_of(

@@ -60,9 +60,17 @@ CAUSES: Final = (
             Signature("pull model manifest", r"pull model manifest: file does not exist"),
             Signature("model weights with", r"annot find any (?:\w+ )?model weights with ['`](?P<model>[^'`]+)"),
             Signature("ould not find checkpoint files", r"checkpoint files '(?P<model>[^']+)'"),
+            *any_of(
+                "ould not find model at",
+                "odel or revision not found at",
+                "an't find weights for",
+                "without having git-lfs installed",
+                "resource does not seem to be on huggingface.co",
+                pattern="",
+            ),
             Signature("etect config format for no config file found", library="vllm"),
             Signature("ailed to load mistral", r"config for model (?P<model>\S+?)\. ", library="vllm"),
-            Signature("ouldn't connect to 'https://huggingface.co'"),
+            Signature("ouldn't connect to 'http"),
             *HUB_UNREACHED,
             Signature(
                 "huggingface.co",
@@ -73,8 +81,9 @@ CAUSES: Final = (
                 "doesn't exist",
                 "not found",
                 "is not a directory",
-                pattern=r"(?i)model (?:path|file|directory|dir)? ?['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist"
-                r"|doesn't exist|not found|is not a directory)",
+                # a server's answer to a client who asked for another model is no fault of its start
+                pattern=r"(?i)^(?!.*the model `[^`]*` does not exist).*model (?:path|file|directory|dir)? ?"
+                r"['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist|doesn't exist|not found|is not a directory)",
                 needs="model",
             ),
             Signature("error loading model", r"error loading model: .*(?:No such|failed to open|not found)"),

@@ -16,7 +16,7 @@ _PACKAGE: Final = (
     r"(?:[Tt]orch|PyTorch|pytorch|[Tt]riton|[Tt]ransformers|tokenizers|huggingface\w*|pydantic|mistral\w*|[Ff]lash_?[Ii]nfer"
     r"|[Ff]lash_?[Aa]tt(?:n|ention)\d?|[Ff]lash_?MLA|[Dd]eep_?(?:GEMM|gemm|EP|ep|[Ss]peed)|xformers|vllm|vLLM|sglang|SGLang"
     r"|sgl_kernel|NIXL|nixl|[Rr]ay|accelerate|peft|bitsandbytes|torchao|torchvision|numpy|NumPy|kernels|optimum|outlines"
-    r"|xgrammar|(?!compute-|sm-)[a-z]\w*(?:-[a-z]\w*)+)"
+    r"|xgrammar|cuDNN|(?!compute-|sm-)[a-z]\w*(?:-[a-z]\w*)+)"
 )
 _CONFLICT: Final = (
     Signature(
@@ -37,12 +37,18 @@ _CONFLICT: Final = (
     Signature("rope_scaling` must be a dictionary"),
     Signature("has no attribute", r"module '(?P<package>[\w.]+)' has no attribute '(?P<name>\w+)'"),
     Signature("unexpected keyword argument", r"TypeError: .*got an unexpected keyword argument"),
-    Signature(
+    *any_of(
         "upgrade",
-        r"(?:[Pp]lease|need to|consider|users to|; ?) ?(?:upgrade|update) (?:your |to )?" + _PACKAGE,
+        "Upgrade",
+        pattern=r"(?:(?:[Pp]lease|need to|consider|users to|;) (?:upgrade|update)|\. Upgrade) (?:your |to )?[`'\"]?"
+        + _PACKAGE,
     ),
     # the package that helps is there, and too old
-    Signature("pgrade", r"[Uu]pgrade (?:it )?(?:with|via|using):? [`'\"]?pip install"),
+    *any_of(
+        "pgrade",
+        "pip install",
+        pattern=r"[Uu]pgrade (?:it )?(?:with|via|using):? [`'\"]?pip install|Error: .*pip install (?:-U|--upgrade)\b",
+    ),
     Signature(
         "Transformers version",
         r"[Ii]nstalled version of Transformers|version of Transformers is out of date"
@@ -59,7 +65,7 @@ _CONFLICT: Final = (
     # a package that is there, of another release than the one asked for
     Signature(
         "requires",
-        r"Error: .*\brequires .{1,60}[>=<]=? ?[\d.]+.{0,20}(?:; |, |but )found (?:version )?[`'\"]?\d",
+        r"Error: .*\brequires .{1,60}[>=<]=? ?[\d.]+.{0,60}(?:; |, |but )found (?:version )?[`'\"]?\d",
         needs="found",
     ),
     *any_of(
@@ -84,7 +90,13 @@ _CONFLICT: Final = (
         "lease make sure",
         pattern=r"[Pp]lease (?:check|make sure) (?:your |that )?(?P<package>" + _PACKAGE + r") version",
     ),
-    Signature("You have a version of", r"You have a version of `(?P<package>[\w.-]+)` that is not compatible"),
+    Signature(
+        "version of",
+        r"version of [`'\"]?(?P<package>[\w.-]+)[`'\"]? (?:that )?(?:is not compatible|does not support)"
+        r"|not supported in your version of \w|ncompatible version of " + _PACKAGE + r"\b",
+    ),
+    Signature("nstalled ", r"[Ii]nstalled [A-Z][\w+-]*(?: [a-z]+){0,2} (?:does not|doesn't) (?:support|provide)"),
+    Signature("NVMLLibraryMismatchError"),
     Signature("but this version of numpy is"),
     Signature("multiple CuPy packages"),
     Signature("Version mismatch: The cluster was started with", library="ray"),
@@ -95,6 +107,7 @@ _CONFLICT: Final = (
     Signature("appear to have mismatched", r"(?P<package>\S+) appear to have mismatched .{0,20}versions"),
     Signature("Descriptors cannot be created directly"),
     Signature("Unrecognized configuration class"),
+    Signature("does not exist or is not currently imported", r"okenizer class (?P<name>\w+)", library="transformers"),
     Signature("numpy.core.multiarray failed to import"),
     Signature("_ARRAY_API not found"),
     # a class of transformers, or of a model's own code for another release of it
@@ -144,9 +157,10 @@ def _conflict(case: Case) -> Claim | None:
 # What is said to be a package by the words around it; a program or the toolkit may be asked for in the same sentence.
 _NAMED: Final = r"[`'\"<]?(?P<module>(?!CUDA|cuda\b|nvcc|ninja|gcc|GPU|NVIDIA)[A-Za-z][\w.-]*)[`'\">]?"
 _WANTED: Final = (
-    r"requires? (?:installation of |(?:the )?(?:package )?)"
+    r"requires? (?:the )?(?:package )?"
     + _NAMED
-    + r"(?: (?:package|library|module)\b|,? but \S+ not installed| to be installed|\.?$)"
+    + r"(?: (?:package|library|module)\b|,? but \S+ not installed| to be installed)"
+    r"|requires? (?:installation of \w|<[\w.-]+>|" + _PACKAGE + r"\.?$)"
     r"|requires the (?P<module2>\w+) library but it was not found"
     r"|requires (?!.*(?:CUDA|nvcc|toolkit|driver)).{1,60} to be installed"
     r"|(?:package|library|module) (?:\([^)]*\) )?is required when"
@@ -174,11 +188,28 @@ _MISSING: Final = (
     Signature(
         "ImportError: ",
         r"ImportError: .*(?:was not found on your system|Cannot import torch"
-        r"|\b(?:requires?|needs?|required)\b(?!:|.{1,60}(?:>=|at least|GPU|driver|CUDA)))",
+        r"|\b(?:[Ii]nstall|installed)\b(?!.*(?:CUDA|nvcc|driver))"
+        r"|(?<!CUDA )is required (?:for|to|when)"
+        r"|(?<!object )\b(?:requires?|needs?|required)\b(?!.{1,60}(?:>=|at least|GPU|driver|CUDA)))",
     ),
     *any_of("requires", "required", pattern=_WANTED),
-    Signature("; install it", r"requires (?P<module>[\w.-]+); install it"),
-    Signature("seem", r"seems? to be not installed|(?:does not|doesn't) seem to be installed"),
+    *any_of(
+        "nstall",
+        pattern=r"requires (?P<module>[\w.-]+); install it|(?:; |\. |Error: )[Ii]nstall (?:the pinned \w+ )?"
+        + _PACKAGE
+        + r"(?:\.?$| build)"
+        r"|requires a (?:usable|working) (?P<module2>\w+) installation"
+        r"|ensure the '(?P<module3>[\w.-]+)' package is installed",
+    ),
+    *any_of(
+        "installed",
+        pattern=r"seems? to be not installed|(?:does not|doesn't) seem to be installed|but it is not installed"
+        r"|(?:[Mm]ake sure you have|[Yy]ou need) [`'\"]?(?P<module>(?!CUDA|nvcc)[\w.-]+)[`'\"]? installed"
+        r"|Error: (?:.* )?[`'\"]?(?P<module2>(?!driver|CUDA|nvcc|ninja|toolkit|compiler|gcc|but\b|and\b)\w[\w.-]*)"
+        r"[`'\"]?(?: package)? is not installed(?! or not)",
+    ),
+    Signature("not found", r"(?P<module>\w+)\)? (?:library|module) (?:was )?not found\. (?:Please install|See)"),
+    Signature("python bindings not available", r"(?P<module>\w+) python bindings not available"),
     Signature("equirements in your local environment"),
     Signature("instantiate the backend tokenizer", library="transformers"),
     Signature("re this object's requirements defined correctly", library="transformers"),

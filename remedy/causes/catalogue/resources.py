@@ -48,7 +48,9 @@ _GPU_MEMORY: Final = (
     Signature("could not be allocated", r"GPU memory \(\d+ bytes\) could not be allocated", library="tensorrt"),
     Signature("Not enough space for mamba", library="sglang"),
     Signature("HBM is free", r"needs ~?[\d.]+ ?GB but only .* HBM is free", library="sglang"),
-    Signature("mem-fraction-static", r"(?:[Nn]ot enough|[Ii]ncrease|[Rr]educe|memory).{0,80}mem-fraction-static"),
+    Signature(
+        "mem-fraction-static", r"(?:[Nn]ot enough|does not fit|[Ii]ncrease|[Rr]educe|memory).{0,80}mem-fraction-static"
+    ),
     Signature(
         "buffer",
         # llama.cpp's buffers by the back end's name: CPU, CPU_Mapped, CPU_REPACK are host memory
@@ -117,7 +119,7 @@ _HOST_MEMORY: Final = (
     Signature("ot enough host memory", library="sglang"),
     Signature("MemoryError", r"^MemoryError$|\b_ArrayMemoryError: "),
     # what C++, Rust and Go end with
-    Signature("std::bad_alloc", r"^(?!.*cuda).*std::bad_alloc"),
+    Signature("std::bad_alloc", r"^(?!.*(?:cuda|out_of_memory)).*std::bad_alloc"),
     Signature("memory allocation of ", r"^memory allocation of \d+ bytes failed"),
     Signature("runtime: out of memory"),
     Signature("low on resource: memory", library="kubelet"),
@@ -197,6 +199,7 @@ _NCCL: Final = (
     Signature(" clients joined", r"waiting for clients\. \d+/\d+ clients joined", library="torch"),
     Signature("NCCL communicator was aborted"),
     Signature("doesn't have NCCL built in", library="torch"),
+    Signature("resolve hostname to a (local) address", library="torch"),
     *any_of("RendezvousConnectionError", "connection to the C10d store has failed", pattern="", library="torch"),
     Signature("Some NCCL operations have failed or timed out"),
     Signature("peer access is not supported"),
@@ -253,9 +256,12 @@ _PORT: Final = (
         "open port",
         "unused port",
         "bind to port",
+        "bind port",
+        "another process is utilizing",
         pattern=r"(?i)(?:can ?not|could not|couldn't|unable to|failed to) (?:find|get|allocate) (?:an? |any )?"
         r"(?:empty|free|open|unused|available) port|\bno (?:empty|free|open|unused|available) ports?\b"
-        r"|could not bind to port (?P<taken>\d{2,5})",
+        r"|could not bind (?:to )?port (?P<taken>\d{2,5})"
+        r"|port `?(?P<other>\d{2,5})`?, but another process is utilizing it",
     ),
     Signature("ailed to bind", r"[Ff]ailed to bind .{0,60}(?:port|address|:)\D{0,6}(?P<port>\d{2,5})?"),
     Signature("failed to listen on any local network address"),

@@ -41,7 +41,11 @@ _DENIED_BY_LSM: Final = any_of(
 # the kernel's record of a system call that a filter forbade, where it killed the program for that
 _FORBIDDEN_CALL: Final = Signature("sig=", r"(?:type=1326|SECCOMP) .*\bsig=31\b", needs="sig=31")
 _NVML_RIGHTS: Final = Signature("Insufficient Permissions", r"Insufficient Permissions")
-_HUB_CACHE: Final = Signature("write in your cache folder", r"cache folder \((?P<path>[^)]+)\)")
+_HUB_CACHE: Final = any_of(
+    "write in your cache folder",
+    "PermissionError at ",
+    pattern=r"cache folder \((?P<path>[^)]+)\)|PermissionError at (?P<path2>\S+) when downloading",
+)
 _ADDRESS_FAMILY: Final = Signature("Address family not supported by protocol")
 _NOT_PERMITTED: Final = Signature(
     "peration not permitted",
@@ -93,7 +97,7 @@ def _sandbox(case: Case) -> Claim | None:
         _FORBIDDEN_CALL,
         *_DENIED_BY_LSM,
         _NVML_RIGHTS,
-        _HUB_CACHE,
+        *_HUB_CACHE,
     )
     if certain:
         return claim_from(certain, behind(case, "", ""))
@@ -147,7 +151,7 @@ CAUSES: Final = (
             _FORBIDDEN_CALL,
             *_DENIED_BY_LSM,
             _NVML_RIGHTS,
-            _HUB_CACHE,
+            *_HUB_CACHE,
             _ADDRESS_FAMILY,
             _NOT_PERMITTED,
             *PERMISSION,

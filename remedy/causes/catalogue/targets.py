@@ -14,11 +14,8 @@ from remedy.causes.shared import (
     NO_KERNEL_IMAGE,
     NVCC_RELEASE,
     NVCC_RUN,
-    NVRTC,
-    NVRTC_TARGET,
     OLD_DISTUTILS,
     OLD_PTX_ISA,
-    SOURCE_ERRORS,
     TRITON_AT_WORK,
     TRITON_CODEGEN,
     UNDEFINED_VALUE,
@@ -61,8 +58,8 @@ _OLD_BESIDE_NEW: Final = Signature(
     "', '-gencode=arch=", r"arch=compute_(?:[2-6]\d|7[0-4])\b.*arch=compute_(?:7[5-9]|[89]\d|1\d\d)", weak=True
 )
 _REQUIRES_TARGET: Final = Signature("requires .target", r"requires \.target (?P<target>sm_\w+)")
-# CUTLASS, in code that was compiled without the target's suffix: here by a command that shows it, else in a wheel.
-_CONDITIONAL: Final = Signature("rch conditional MMA instruction used without targeting", weak=True)
+#: CUTLASS, in code that was compiled without the target's suffix: here by a command that shows it, else in a wheel.
+CONDITIONAL: Final = Signature("rch conditional MMA instruction used without targeting", weak=True)
 _PLAIN_TARGET: Final = any_of(
     "-arch=sm_", "-gencode", pattern=r"(?:-arch=sm_|arch=compute_)(?:9\d|1\d\d)(?![\daf])", weak=True
 )
@@ -84,7 +81,7 @@ def _arch_list(case: Case) -> Claim | None:
     refused = tuple(hit for hit in reading.refused(case) if reading.target(hit, case) == "list")
     said = refused + case.hits(*_UNTARGETED) + _without_suffix(case)
     if case.has(*_PLAIN_TARGET):
-        said += case.hits(_CONDITIONAL)
+        said += case.hits(CONDITIONAL)
     if said:
         return claim_from(said, listed)
     unread = _unread(case)
@@ -206,68 +203,6 @@ def _ptxas(case: Case) -> Claim | None:
     return claim_from(wordless, facts, certainty="likely", weight=Weight.DECISIVE) if wordless else None
 
 
-# --- kernel-image-missing -----------------------------------------------------------------------------------------
-
-_TORCH_WARNING: Final = Signature(
-    "is not compatible with the current PyTorch installation", r"CUDA capability (?P<sm>sm_\d+)|not compatible"
-)
-_KERNEL_CODES: Final = (
-    Signature("cudaErrorNoKernelImageForDevice"),
-    Signature("CUDA_ERROR_NO_BINARY_FOR_GPU"),
-    Signature("ErrorInvalidKernelImage"),
-    Signature("no kernel image", r"no kernel image (?:is |was )?(?:available )?(?:found|for|available)"),
-    # xFormers' and torch's memory-efficient attention
-    Signature("but was built for", r"is for sm\d+(?:-sm\d+)?, but was built for (?P<arch>sm\w+)"),
-    Signature("no kernel found to launch", r"cutlass[FB]: no kernel found to launch"),
-    Signature(
-        "nvalid device function",
-        r"(?:CUDA|cuda|[Ee]rror).{0,80}invalid device function|cudaErrorInvalidDeviceFunction",
-    ),
-    Signature("GPU with CUDA capability", r"GPU with CUDA capability \d \d is not supported", library="tgi"),
-    Signature("This kernel only supports sm", r"This kernel only supports (?P<arch>sm\w+)"),
-    Signature("compiled without support for", r"(?:ggml|CUDA).*compiled without|was not compiled .* for (?:sm|arch)"),
-    # text-embeddings-inference and its images' entry point; torch and ollama of a GPU that they dropped
-    Signature("ompute cap ", r"compute cap \d+ is not (?:compatible with|supported)"),
-    Signature("no longer supports this GPU"),
-    Signature("GPU is too old"),
-    Signature("CUDA kernel", r"has no device code compatible with CUDA arch (?P<arch>\d+)"),
-    Signature("is not compatible with compile time compute cap", library="text-embeddings-inference"),
-)
-# DeepGEMM and Triton load what a failed compile left, too.
-_INVALID_IMAGE: Final = Signature("device kernel image is invalid")
-# NVIDIA's images say so of a GPU that is older or newer than what is in them, and go on.
-_IMAGE_GPU: Final = (
-    Signature("upported in this version of the container"),
-    Signature("not supported by this container"),
-    Signature("No supported GPU(s) detected"),
-)
-_ATTENTION_GPU: Final = Signature("only supports Ampere GPUs or newer")
-# FlashAttention 1 and 2, a TORCH_CHECK of the capabilities it has kernels for
-_ATTENTION_CHECK: Final = Signature("Expected is_sm", r"Expected is_sm\w+.* to be true, but got false")
-_TRITON_GPU: Final = Signature("too old to be supported by the triton GPU compiler", library="inductor")
-
-
-def _no_image(case: Case) -> Claim | None:
-    sm = case.facts.sm
-    facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm else ()
-    hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU, _ATTENTION_CHECK, _TRITON_GPU, _CONDITIONAL)
-    if not case.has(SOURCE_ERRORS):
-        hits += case.hits(_INVALID_IMAGE)
-    warned = case.hits(_TORCH_WARNING)
-    if hits:
-        return claim_from(hits + warned, facts, certainty="confirmed" if warned else "likely")
-    if warned:
-        return claim_from(warned, facts, certainty="likely")
-    if case.has(*_IMAGE_GPU):
-        return claim_from(case.hits(*_IMAGE_GPU), facts, certainty="likely", weight=Weight.NOTED)
-    if case.has(NVRTC_TARGET) and not reading.toolkits_nvrtc(case):
-        # the NVRTC in torch's wheel
-        return claim_from(case.hits(NVRTC_TARGET), facts, certainty="likely", weight=Weight.DECISIVE)
-    if sm and sm < (7, 5) and case.has(*EMPTY_ARCHS):
-        return claim_from(case.hits(*EMPTY_ARCHS), facts, weight=Weight.DECISIVE)
-    return None
-
-
 CAUSES: Final = (
     Cause(
         id="arch-list-wrong",
@@ -291,7 +226,7 @@ CAUSES: Final = (
             _CONTEXT,
             _GENCODE,
             _OLD_BESIDE_NEW,
-            _CONDITIONAL,
+            CONDITIONAL,
             *_PLAIN_TARGET,
             *EMPTY_ARCHS,
             CUDA_FLOOR,
@@ -357,43 +292,6 @@ CAUSES: Final = (
             "the first has no effect on new GPUs any more. Or a newer Triton with its torch.",
             avoid="CUDA_HOME and PATH are not read by Triton: changing them does nothing here.",
             sources=("triton 3.0 to 3.9, backends/nvidia/compiler.py", "each wheel's ptxas --version"),
-        ),
-    ),
-    Cause(
-        id="kernel-image-missing",
-        title="a prebuilt kernel has no code for this GPU",
-        handling="advise",
-        rank=60,
-        summary="A prebuilt library holds no code for this GPU.",
-        advice="Install builds of torch and the kernel packages that name this GPU's architecture; no compiler on this "
-        "machine changes a wheel.",
-        judge=_no_image,
-        signatures=(
-            NO_KERNEL_IMAGE,
-            *_KERNEL_CODES,
-            _INVALID_IMAGE,
-            SOURCE_ERRORS,
-            *_IMAGE_GPU,
-            _ATTENTION_GPU,
-            _CONDITIONAL,
-            _ATTENTION_CHECK,
-            _TRITON_GPU,
-            _TORCH_WARNING,
-            *NVRTC,
-            *EMPTY_ARCHS,
-        ),
-        page=Page(
-            meaning="A wheel holds machine code for a list of GPUs. This one isn't on it, and there is no PTX that the "
-            "driver could translate.",
-            origin="A GPU newer than the wheel (an RTX 50 with a torch built for CUDA 12.6), one older than the wheel "
-            "supports (V100 with CUDA 13 builds), or an extension that was built elsewhere for one GPU only.",
-            recognised="`no kernel image is available for execution on the device`; torch warns earlier that the GPU "
-            "`is not compatible with the current PyTorch installation` and lists what is.",
-            mending="A build for the right CUDA: `python -c 'import torch; print(torch.cuda.get_arch_list())'` must "
-            "name the GPU. The same for flash-attn, sgl-kernel, vLLM.",
-            avoid="A new toolkit, driver or CUDA_HOME changes nothing about code that is already built. Only a module "
-            "in a JIT cache is built here; remedy tells the two apart.",
-            sources=("CUDA C++ Programming Guide, binary compatibility",),
         ),
     ),
 )

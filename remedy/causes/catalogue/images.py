@@ -1,0 +1,113 @@
+"""Prebuilt code that does not fit the GPU."""
+
+from __future__ import annotations
+
+from remedy.causes import reading, rules
+from remedy.causes.case import Case, claim_from
+from remedy.causes.catalogue.targets import CONDITIONAL
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.shared import EMPTY_ARCHS, NO_KERNEL_IMAGE, NVRTC, NVRTC_TARGET, SOURCE_ERRORS
+from remedy.hints import Final
+
+_TORCH_WARNING: Final = Signature(
+    "is not compatible with the current PyTorch installation", r"CUDA capability (?P<sm>sm_\d+)|not compatible"
+)
+_KERNEL_CODES: Final = (
+    Signature("cudaErrorNoKernelImageForDevice"),
+    Signature("CUDA_ERROR_NO_BINARY_FOR_GPU"),
+    Signature("ErrorInvalidKernelImage"),
+    Signature("no kernel image", r"no kernel image (?:is |was )?(?:available )?(?:found|for|available)"),
+    # xFormers' and torch's memory-efficient attention
+    Signature("but was built for", r"is for sm\d+(?:-sm\d+)?, but was built for (?P<arch>sm\w+)"),
+    Signature("no kernel found to launch", r"cutlass[FB]: no kernel found to launch"),
+    Signature(
+        "nvalid device function",
+        r"(?:CUDA|cuda|[Ee]rror).{0,80}invalid device function|cudaErrorInvalidDeviceFunction",
+    ),
+    Signature("GPU with CUDA capability", r"GPU with CUDA capability \d \d is not supported", library="tgi"),
+    # vLLM's own kernels; what they ask to be recompiled with is about the wheel, not about this machine
+    Signature("No compiled ", r"No compiled \w+ .*(?:for SM \d|CUDA device capability)", library="vllm"),
+    Signature("; got sm_", r"requires sm_\d+\+? .*; got sm_(?P<arch>\d+)", library="vllm"),
+    Signature("This kernel only supports sm", r"This kernel only supports (?P<arch>sm\w+)"),
+    Signature("compiled without support for", r"(?:ggml|CUDA).*compiled without|was not compiled .* for (?:sm|arch)"),
+    # text-embeddings-inference and its images' entry point; torch and ollama of a GPU that they dropped
+    Signature("ompute cap ", r"compute cap \d+ is not (?:compatible with|supported)"),
+    Signature("no longer supports this GPU"),
+    Signature("GPU is too old"),
+    Signature("CUDA kernel", r"has no device code compatible with CUDA arch (?P<arch>\d+)"),
+    Signature("is not compatible with compile time compute cap", library="text-embeddings-inference"),
+)
+# DeepGEMM and Triton load what a failed compile left, too.
+_INVALID_IMAGE: Final = Signature("device kernel image is invalid")
+# NVIDIA's images say so of a GPU that is older or newer than what is in them, and go on.
+_IMAGE_GPU: Final = (
+    Signature("upported in this version of the container"),
+    Signature("not supported by this container"),
+    Signature("No supported GPU(s) detected"),
+)
+_ATTENTION_GPU: Final = Signature("only supports Ampere GPUs or newer")
+# FlashAttention 1 and 2, a TORCH_CHECK of the capabilities it has kernels for
+_ATTENTION_CHECK: Final = Signature("Expected is_sm", r"Expected is_sm\w+.* to be true, but got false")
+_TRITON_GPU: Final = Signature("too old to be supported by the triton GPU compiler", library="inductor")
+
+
+def _no_image(case: Case) -> Claim | None:
+    sm = case.facts.sm
+    facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm else ()
+    hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU, _ATTENTION_CHECK, _TRITON_GPU, CONDITIONAL)
+    if not case.has(SOURCE_ERRORS):
+        hits += case.hits(_INVALID_IMAGE)
+    warned = case.hits(_TORCH_WARNING)
+    if hits:
+        return claim_from(hits + warned, facts, certainty="confirmed" if warned else "likely")
+    if warned:
+        return claim_from(warned, facts, certainty="likely")
+    if case.has(*_IMAGE_GPU):
+        return claim_from(case.hits(*_IMAGE_GPU), facts, certainty="likely", weight=Weight.NOTED)
+    if case.has(NVRTC_TARGET) and not reading.toolkits_nvrtc(case):
+        # the NVRTC in torch's wheel
+        return claim_from(case.hits(NVRTC_TARGET), facts, certainty="likely", weight=Weight.DECISIVE)
+    if sm and sm < (7, 5) and case.has(*EMPTY_ARCHS):
+        return claim_from(case.hits(*EMPTY_ARCHS), facts, weight=Weight.DECISIVE)
+    return None
+
+
+CAUSES: Final = (
+    Cause(
+        id="kernel-image-missing",
+        title="a prebuilt kernel has no code for this GPU",
+        handling="advise",
+        rank=60,
+        summary="A prebuilt library holds no code for this GPU.",
+        advice="Install builds of torch and the kernel packages that name this GPU's architecture; no compiler on this "
+        "machine changes a wheel.",
+        judge=_no_image,
+        signatures=(
+            NO_KERNEL_IMAGE,
+            *_KERNEL_CODES,
+            _INVALID_IMAGE,
+            SOURCE_ERRORS,
+            *_IMAGE_GPU,
+            _ATTENTION_GPU,
+            CONDITIONAL,
+            _ATTENTION_CHECK,
+            _TRITON_GPU,
+            _TORCH_WARNING,
+            *NVRTC,
+            *EMPTY_ARCHS,
+        ),
+        page=Page(
+            meaning="A wheel holds machine code for a list of GPUs. This one isn't on it, and there is no PTX that the "
+            "driver could translate.",
+            origin="A GPU newer than the wheel (an RTX 50 with a torch built for CUDA 12.6), one older than the wheel "
+            "supports (V100 with CUDA 13 builds), or an extension that was built elsewhere for one GPU only.",
+            recognised="`no kernel image is available for execution on the device`; torch warns earlier that the GPU "
+            "`is not compatible with the current PyTorch installation` and lists what is.",
+            mending="A build for the right CUDA: `python -c 'import torch; print(torch.cuda.get_arch_list())'` must "
+            "name the GPU. The same for flash-attn, sgl-kernel, vLLM.",
+            avoid="A new toolkit, driver or CUDA_HOME changes nothing about code that is already built. Only a module "
+            "in a JIT cache is built here; remedy tells the two apart.",
+            sources=("CUDA C++ Programming Guide, binary compatibility",),
+        ),
+    ),
+)
