@@ -227,3 +227,20 @@ def test_a_kernel_for_other_gpus_is_no_matter_of_the_compiler() -> None:
 def test_a_library_that_is_not_cudas_is_no_toolchain_fault() -> None:
     root = engine.explain(["ImportError: libnuma.so.1: cannot open shared object file: No such file"]).root
     assert (root.id, root.toolchain) == ("shared-library-missing", False)
+
+
+KILLED = "llm.service: Main process exited, code=killed, status=9/KILL\nllm.service: Failed with result 'signal'."
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("", "oom-killed"),
+        ("TypeError: x\nReceived sigquit from a child process. It usually means the child failed.\n", "unknown"),
+        ("State 'stop-sigterm' timed out. Killing.\nKilling process 8 (python3) with signal SIGKILL.\n", "unknown"),
+        # whoever is ended by the kernel can't send a signal: its parent noticed
+        ("Subprocess scheduler_0 crashed with exit code -9\nReceived sigquit from a child process.\n", "oom-killed"),
+    ],
+)
+def test_a_kill_by_the_program_itself_or_by_systemd_is_no_lack_of_memory(before: str, expected: str) -> None:
+    assert engine.explain((before + KILLED).splitlines()).root.id == expected

@@ -99,7 +99,7 @@ _EXIT_137: Final = Signature(
 )
 _MINUS_9: Final = (
     Signature("signal=KILL", weak=True),
-    Signature("SIGKILL", r"(?<!after )(?<!survived )(?<!ending )SIGKILL", weak=True),
+    Signature("SIGKILL", r"(?<!after )(?<!survived )(?<!ending )(?<!via )(?<!\) with signal )SIGKILL", weak=True),
     *any_of(
         "exit",
         "returncode",
@@ -108,6 +108,10 @@ _MINUS_9: Final = (
         weak=True,
         needs="-9",
     ),
+)
+# SGLang ends itself and its children so once one of them failed (kill_process_tree); systemd, who won't stop in time.
+_KILLED_BY_OTHERS: Final = any_of(
+    "sigquit from a child", "with signal SIGKILL", "timed out. Killing", pattern="", weak=True
 )
 _HOST_MEMORY: Final = (
     Signature("DefaultCPUAllocator"),
@@ -148,7 +152,7 @@ def _oom_killed(case: Case) -> Claim | None:
     memory = case.hits(*_HOST_MEMORY)
     if memory:
         return claim_from(memory, certainty="likely")
-    killed = case.hits(_SIGKILL, _EXIT_137, *_MINUS_9)
+    killed = case.hits(*_MINUS_9) + (() if case.has(*_KILLED_BY_OTHERS) else case.hits(_SIGKILL, _EXIT_137))
     if killed and not case.has(*BUILD_FAILED):
         return claim_from(killed, certainty="possible", weight=Weight.HINT)
     return None
@@ -313,6 +317,7 @@ CAUSES: Final = (
             _SIGKILL,
             _EXIT_137,
             *_MINUS_9,
+            *_KILLED_BY_OTHERS,
             *_HOST_MEMORY,
             *BUILD_FAILED,
         ),
