@@ -93,9 +93,8 @@ def _with_foresight(case: Case, cause: Cause, claim: Claim | None) -> Claim | No
         joined = _joined(claim, evidence, claim.weight)
         # What jit/ says speaks of this machine, the claim's own words of any.
         every = tuple(dict.fromkeys((*libraries, *claim.libraries)))
-        return replace(
-            joined, weight=weight, summary=fatal[0].problem.text, libraries=every, ambiguous=warned and failed
-        )
+        ambiguous = claim.ambiguous or (warned and failed)
+        return replace(joined, weight=weight, summary=fatal[0].problem.text, libraries=every, ambiguous=ambiguous)
     weight = Weight.DECISIVE if failed else _doubtful(case)
     certainty: Certainty = "possible" if weight == Weight.ASIDE else "likely"
     shown = tuple(hit.evidence() for hit in explains[:1])

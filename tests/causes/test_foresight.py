@@ -203,9 +203,10 @@ def test_a_build_that_failed_quietly_is_not_what_ended_with_an_exception_of_data
     ],
 )
 def test_an_ambiguous_line_is_the_logs_own_before_it_is_the_machines(said: str, root: str) -> None:
-    found = diagnose(journal(said, "ninja: build stopped: subcommand failed."), FAILED, TOO_OLD)
-    assert found.root.id == root
-    assert "nvcc-too-old" in [one.id for one in found.findings]
+    for before in ((), (FLOOR,)):
+        found = diagnose(journal(*before, said, "ninja: build stopped: subcommand failed."), FAILED, TOO_OLD)
+        assert found.root.id == root
+        assert "nvcc-too-old" in [one.id for one in found.findings]
 
 
 def test_a_warning_of_a_start_that_came_up_is_not_what_the_service_ended_of() -> None:

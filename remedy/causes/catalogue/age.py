@@ -145,7 +145,9 @@ def _floor(case: Case) -> Claim | None:
     weight = Weight.DECISIVE if fails else Weight.NOTED
     facts = _aged(case) or _below(case, hits[0].groups["needed"])
     claim = claim_from(hits + case.hits(*EMPTY_ARCHS), facts, weight=weight)
-    return replace(claim, last_line=hits[-1].line.number if fails else 0) if claim else None
+    # A build fails of much else; the empty set of targets tells that it was this.
+    ambiguous = not case.has(*EMPTY_ARCHS) and not any("rror" in hit.line.text for hit in hits)
+    return claim and replace(claim, last_line=hits[-1].line.number if fails else 0, ambiguous=ambiguous)
 
 
 def _empty_set(case: Case) -> Claim | None:
