@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from remedy.causes.lines import Line, normalise
 from remedy.hints import Final
@@ -67,6 +67,26 @@ def speaks_of_compilers(text: str) -> bool:
     return bool(re.search(_OF_COMPILERS, text)) and not _is_past_compilers(text)
 
 
+#: One of these is in every line that ``speaks_of_compilers``: a journal has thousands of lines, and a pattern is slow.
+_WORDS_OF_COMPILERS: Final = (
+    "nvcc", "ninja", "ptxas", "g++", "compil", "toolkit", "kernel", "jit", "inductor", "triton", "cubin", "cutlass",
+    ".so", ".cache", "arch", "cuda",
+)  # fmt: skip
+
+
+def _any_speaks(lines: Sequence[str]) -> bool:
+    for line in lines:
+        small = line.lower()
+        if any(word in small for word in _WORDS_OF_COMPILERS) and speaks_of_compilers(line):
+            return True
+    return False
+
+
+def _any_holds(lines: Sequence[str], places: Iterable[str]) -> bool:
+    whole = "\n".join(lines)
+    return any(place in whole for place in places)
+
+
 def _is_past_compilers(text: str) -> bool:
     return bool(re.search(_PAST_COMPILERS, text)) and not re.search("(?i)nvcc|ninja|ptxas|compil", text)
 
@@ -100,15 +120,13 @@ def came_from_elsewhere(lines: Iterable[tuple[int, str]], places: Iterable[str],
         return False
     if all(map(_is_past_compilers, raised)):
         return True
-    return not any(place in frame for place in places for frame in frames)
+    return not _any_holds(frames, places)
 
 
 def silent_on_compilers(lines: Iterable[tuple[int, str]], places: Iterable[str]) -> bool:
     """Whether there are lines, and none of them speaks of a compiler or holds one of ``places``."""
     every = tuple(raw for _, raw in lines)
-    if not every or any(map(speaks_of_compilers, every)):
-        return False
-    return not any(place in raw for place in places for raw in every)
+    return bool(every) and not _any_speaks(every) and not _any_holds(every, places)
 
 
 def was_killed_alone(lines: Iterable[tuple[int, str]]) -> bool:
@@ -117,7 +135,7 @@ def was_killed_alone(lines: Iterable[tuple[int, str]]) -> bool:
     """
     every = tuple(raw for _, raw in lines)
     failed = any(TRACEBACK in raw or says_only_that(raw) or _alone(raw) for raw in every)
-    return not failed and not any(map(speaks_of_compilers, every))
+    return not failed and not _any_speaks(every)
 
 
 def last_word(lines: Iterable[tuple[int, str]]) -> str:

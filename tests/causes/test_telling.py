@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from remedy.causes.telling import Raised, came_from_elsewhere, last_raised, says_only_that
+from remedy.causes.telling import (
+    Raised,
+    came_from_elsewhere,
+    last_raised,
+    says_only_that,
+    silent_on_compilers,
+    speaks_of_compilers,
+)
 
 BEGIN = "Traceback (most recent call last):"
 QUOTED = ('  File "/srv/x.py", line 3, in load', "    raise RuntimeError(x)")
@@ -151,3 +158,10 @@ GROUP = """  + Exception Group Traceback (most recent call last):
 )
 def test_where_exceptions_came_from(lines: list[tuple[int, str]], elsewhere: bool) -> None:
     assert came_from_elsewhere(lines, JIT) is elsewhere
+
+
+@pytest.mark.parametrize("line", ["NVCC said no", "a Kernel", "libx.so", "gpu architecture", "sm_arch", "/x/.cache/y"])
+def test_no_line_of_compilers_is_passed_over(line: str) -> None:
+    assert speaks_of_compilers(line)
+    assert not silent_on_compilers(by(1, "Loading weights", line), JIT)
+    assert silent_on_compilers(by(1, "Loading weights", "model architectures"), JIT)
