@@ -101,6 +101,9 @@ def collect(
     caches = _caches(look, view, env, interpreter, account, sandbox)
 
     kits: tuple[Toolkit, ...] = look.part("toolkits", lambda: toolkits.finish(view, candidates), ())
+    for kit in kits:
+        if kit.nvcc and kit.version is None and not kit.closed:
+            look.lacking(Missing("toolkits", kit.why or f"{kit.nvcc} --version names no release"))
     found: tuple[HostCompiler, ...] = look.part("compilers", lambda: compilers.finish(compiling), ())
     devices, driver = _devices(look, view, given, asked)
     return Snapshot(

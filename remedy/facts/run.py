@@ -22,11 +22,14 @@ _CHUNK = 1 << 16
 _PIPE_SIZE = 1 << 20
 #: The same on every architecture (signal(7)); the module that names it takes a bare interpreter's twentieth to import.
 _SIGPIPE = 13
+#: What a shell returns for a program that it finds and can't execute (POSIX, Shell & Utilities 2.8.2).
+_NOT_EXECUTED = 126
 
 
 @dataclass(frozen=True)
 class Result:
-    """How a program ended. ``returncode`` is None where it never ran to its end; ``why`` says why it failed."""
+    """How a program ended. ``returncode`` is None where it never ran to its end, 126 where the kernel could not execute
+    it; ``why`` says why it failed."""
 
     returncode: int | None
     stdout: bytes = b""
@@ -147,7 +150,10 @@ class Programs:
         try:
             return _spawn(program, command, timeout, {"LC_ALL": "C", "PATH": PATH, **(env or {})}, input, self._limit)
         except (OSError, ValueError) as error:
-            return Done(Result(None, why=f"{argv[0]} can't be started: {error}"))
+            said = error.strerror if isinstance(error, OSError) else str(error)
+            # The program itself was there a moment ago.
+            said = "the interpreter that it names is not there" if isinstance(error, FileNotFoundError) else said
+            return Done(Result(_NOT_EXECUTED, why=f"{argv[0]} can't be started: {said}"))
 
 
 _SHELL = ("/bin/sh", "-c", 'exec "$0" "$@"')
@@ -217,7 +223,7 @@ class _Child:
             status = self._reap(None if why is None else 0.0)
             code = None if status is None else os.waitstatus_to_exitcode(status)
             if why is None and code:
-                why = self._last_words() or f"it returned {code}"
+                why = self._last_words() or (f"it returned {code}" if code > 0 else f"signal {-code} ended it")
             self._result = Result(code, bytes(self._out), bytes(self._err), why)
             # Megabytes, which would otherwise be kept twice.
             self._out.clear()
@@ -230,8 +236,8 @@ class _Child:
             poll.register(handle, select.POLLIN)
         why: str | None = None
         while self._open and why is None:
-            left = self._deadline - time.monotonic()
-            ready = poll.poll(max(0.0, left * 1000)) if left > 0 else []
+            # What was answered in time is read however late we come to it: another program may have kept us waiting.
+            ready = poll.poll(max(0.0, self._deadline - time.monotonic()) * 1000)
             if not ready:
                 why = f"no answer within {self._timeout:g} s"
             for handle, _ in ready:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from remedy.facts.accounts import Account
 from remedy.facts.names import head_of, listing, range_of, text_of
 from remedy.facts.rights import allowed, barred
-from remedy.facts.run import Runner, Running
+from remedy.facts.run import Result, Runner, Running
 from remedy.facts.types import Interpreter, Toolkit, Version, numbers
 from remedy.value import dataclass, replace
 from remedy.view import View, is_directory, is_executable, is_file
@@ -153,7 +153,7 @@ def parse_release(data: bytes) -> Version | None:
 
 def parse_cuda_version(header: bytes) -> Version | None:
     """Major and minor of CUDA_VERSION in cuda.h, CUDART_VERSION in cuda_runtime_api.h."""
-    found = re.search(rb"^#define\s+CUD(?:A|ART)_VERSION\s+(\d+)", header, re.MULTILINE)
+    found = re.search(rb"^#define\s+CUD(?:A|ART)_VERSION\s+(\d{4,6})\b", header, re.MULTILINE)
     return divmod(int(found[1]) // 10, 100) if found else None
 
 
@@ -216,9 +216,10 @@ def _toolkit(view: View, candidate: Candidate, versions: Mapping[str, Version | 
         version = versions[view.realpath(candidate.nvcc)]
         answer = candidate.asked.result()
         if not answer.ok:
-            why = f"{candidate.nvcc} --version: {answer.why}"
+            said = answer.why or "it failed"
+            why = said if candidate.nvcc in said else f"{candidate.nvcc} --version: {said}"
             # Where it did run, an ACL or a capability gives what the modes refuse.
-            closed = candidate.closed
+            closed = candidate.closed or (why if _does_not_run(candidate.nvcc, answer) else None)
     return Toolkit(
         root=candidate.root,
         nvcc=candidate.nvcc,
@@ -230,6 +231,14 @@ def _toolkit(view: View, candidate: Candidate, versions: Mapping[str, Version | 
         why=closed or why,
         closed=closed is not None,
     )
+
+
+def _does_not_run(nvcc: str, answer: Result) -> bool:
+    """Whether no build can run an nvcc: it crashed, or the kernel or the shell before it could not execute it. What a
+    wrapper says that misses a variable or a library is another matter: the service may have them."""
+    code = answer.returncode
+    not_found = code == 127 and f"exec: {nvcc}: ".encode() in answer.stderr
+    return code == 126 or not_found or (code is not None and code < 0)
 
 
 def _why_not(view: View, candidate: Candidate) -> str | None:
@@ -244,6 +253,8 @@ def _why_not(view: View, candidate: Candidate) -> str | None:
         return f"{root} is no directory"
     if is_file(view, f"{root}/bin/nvcc"):
         return f"{root}/bin/nvcc is not executable"
+    if view.lstat(f"{root}/bin/nvcc") is not None and view.stat(f"{root}/bin/nvcc") is None:
+        return f"{root}/bin/nvcc leads to {view.realpath(f'{root}/bin/nvcc')}, which is not there"
     return f"{root} has no bin/nvcc"
 
 

@@ -30,7 +30,8 @@ def distrusted(view: Files, program: str, euid: int) -> str | None:
             if why:
                 return why
         interpreter = _interpreter(view, program)
-        if interpreter is None:
+        # One that is not there runs nothing.
+        if interpreter is None or view.lstat(interpreter) is None:
             return None
         program = interpreter
     return f"{program}: too many interpreters"

@@ -61,8 +61,8 @@ class Toolkit:
     unversioned libcudart.so where ``-L<root>/lib64`` finds it), cudadevrt, cccl, curand, cublas, cusparse,
     cusolver, nvrtc, stub (lib64/stubs/libcuda.so), cuobjdump. ``origin`` is apt, runfile, debian, conda, wheel,
     hpc-sdk, remedy or unknown. ``architectures`` what nvcc can target, as nvcc spells it without ``compute_``
-    (``120f``), empty where it was not asked. ``closed``: the service's user may not run its nvcc; ``why`` has the
-    reason, as for all that can't be told of it.
+    (``120f``), empty where it was not asked. ``closed``: the service's user can't run its nvcc; ``why`` has the reason,
+    as for all that can't be told of it.
     """
 
     root: str

@@ -126,7 +126,7 @@ def nvcc_is_there(one: Build) -> Iterator[Problem]:
         if found.nvcc and not is_executable(view, found.nvcc):
             yield one.problem("nvcc-not-found", f"{one.who} takes {found.nvcc}, which is not executable")
         elif one.kit and one.kit.closed:
-            yield one.problem("nvcc-not-found", f"{one.who} takes {found.nvcc}: {one.kit.why}")
+            yield one.problem("nvcc-not-found", f"{one.who} takes an nvcc that can't be run: {one.kit.why}")
         return
     if found.variable in ("CUDA_HOME", "CUDA_PATH"):
         yield one.problem("cuda-home-invalid", f"{one.who} takes {found.variable}={found.root} unchecked: {_why(one)}")

@@ -11,7 +11,7 @@ from remedy.hints import Any
 from remedy.jit.types import Resolution
 from remedy.road import Look
 from remedy.show.host import typed
-from remedy.show.text import beside, bold, dotted, plain, rows, wrap
+from remedy.show.text import advice, beside, bold, dotted, plain, rows, wrap
 from remedy.unit.types import Variable
 
 SCHEMA = 1
@@ -124,8 +124,8 @@ def explained_text(diagnosis: Diagnosis, columns: int = 80) -> str:
     if root.id == "unknown":
         parts.append("Next\n  remedy diagnose UNIT    on the machine itself: it sees more than the log")
     elif root.id != "healthy":
-        advice = wrap(plain(root.advice), 2, columns) + "\n" if root.advice else ""
-        parts.append(f"Next\n{advice}  remedy explain {root.id}")
+        told = advice(plain(root.advice), columns) + "\n" if root.advice else ""
+        parts.append(f"Next\n{told}  remedy explain {root.id}")
     return "\n\n".join(part for part in parts if part)
 
 
@@ -182,11 +182,11 @@ def chain(look: Look, root: Finding) -> list[tuple[str, str]]:
         if needs:
             label = "" if any(label == "needs" for label, _ in pairs) else "needs"
             pairs.append((label, f"{needs} ({resolution.library} {resolution.version})"))
-    found: dict[str, str] = {}
-    for resolution in hit:
-        if resolution.nvcc or resolution.toolkit:
-            found.setdefault(found_text(resolution, look.launch.environment), resolution.library)
-    pairs += [("found", text) for text in found]
+    # What a library takes without looking is not found where it is not there.
+    there = root.id not in ("nvcc-not-found", "cuda-home-invalid")
+    taken = [one for one in hit if one.nvcc or one.toolkit]
+    for text in dict.fromkeys(found_text(one, look.launch.environment) for one in taken):
+        pairs.append(("found" if there else "takes", text))
     interpreter = look.snapshot.interpreter
     if interpreter and interpreter.torch:
         built = f", built for CUDA {interpreter.torch_cuda}" if interpreter.torch_cuda else ", built without CUDA"
@@ -280,5 +280,5 @@ def next_text(unit: str, diagnosis: Diagnosis, columns: int) -> str:
     if root.mendable:
         shown = beside(preview, "shows the mend, changes nothing", columns)
         return f"Next\n{shown}\n  {typed(f'remedy fix {unit}')}"
-    advice = typed(plain(root.advice)) or f"remedy explain {root.id}"
-    return f"Next\n{wrap(advice, 2, columns)}"
+    told = typed(plain(root.advice)) or f"remedy explain {root.id}"
+    return f"Next\n{advice(told, columns)}"

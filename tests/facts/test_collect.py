@@ -45,7 +45,7 @@ def machine() -> MemoryView:
     )
 
 
-def answers() -> Answers:
+def answers(nvcc: Result = Result(0, NVCC_128)) -> Answers:  # noqa: B008
     runner = Answers({})
     ask(machine(), runner, SERVICE.name)
     journal, state, smi = runner.asked
@@ -54,7 +54,7 @@ def answers() -> Answers:
             state: Result(0, b"ActiveState=failed\n"),
             journal: Result(0, entry(b"FlashInfer requires GPUs with sm75 or higher")),
             smi: Result(0, SMI.encode()),
-            ("/usr/local/cuda-12.8/bin/nvcc", "--version"): Result(0, NVCC_128),
+            ("/usr/local/cuda-12.8/bin/nvcc", "--version"): nvcc,
         }
     )
 
@@ -74,6 +74,20 @@ def test_everything() -> None:
     assert snapshot.host.os_id == "debian" and snapshot.host.glibc == (2, 36)
     assert snapshot.installed["cuda-nvcc-12-8"] == "12.8.93-1"
     assert set(snapshot.timings) >= {"gpus", "toolkits", "interpreter", "caches", "journal", "state", "host"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "missing"),
+    [
+        (Result(None, why="no answer within 5 s"), "/usr/local/cuda-12.8/bin/nvcc --version: no answer within 5 s"),
+        (Result(0, b"y\n"), "/usr/local/cuda-12.8/bin/nvcc --version names no release"),
+        # That is known: no build can run it.
+        (Result(-11, why="signal 11 ended it"), None),
+    ],
+)
+def test_an_nvcc_that_does_not_tell_its_release_is_a_missing_fact(answer: Result, missing: str | None) -> None:
+    found = collect(SERVICE, LAUNCH, machine(), answers(answer)).missing
+    assert found == ((Missing("toolkits", missing),) if missing else ())
 
 
 def test_a_replay_gives_the_same_facts() -> None:

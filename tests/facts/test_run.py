@@ -49,6 +49,32 @@ def _command(pid: str) -> bytes:
         return b""
 
 
+def test_what_was_answered_in_time_counts_however_late_it_is_read() -> None:
+    """Another program that hangs keeps us waiting: that must not cost the facts that the quick ones told."""
+    quick, crashed = (Programs().start(("sh", "-c", script), timeout=0.3) for script in ("echo told", "kill -SEGV $$"))
+    time.sleep(0.5)
+    assert quick.result() == Result(0, b"told\n")
+    assert (crashed.result().returncode, crashed.result().why) == (-11, "signal 11 ended it")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "Exec format error"),
+        (b"\x7fELF and no more", "Exec format error"),
+        (b"#!/no/such/interpreter\n", "the interpreter that it names is not there"),
+    ],
+)
+def test_what_the_kernel_can_t_execute_is_told_from_what_fails(tmp_path: Path, content: bytes, why: str) -> None:
+    program = tmp_path / "nvcc"
+    program.write_bytes(content)
+    program.chmod(0o755)
+    for parent in tmp_path.parents:
+        if parent.is_relative_to("/tmp/") and parent != Path("/tmp"):
+            parent.chmod(0o755)
+    assert run(Programs(), (str(program),), timeout=5) == Result(126, why=f"{program} can't be started: {why}")
+
+
 def test_output_is_limited() -> None:
     result = Programs(output_limit=100_000).start(("yes",), timeout=5).result()
     assert result.why == "more than 100000 bytes of output" and not result.ok

@@ -66,10 +66,13 @@ def test_a_complete_toolkit_from_apt() -> None:
         ({"CUDA_HOME": "relative/cuda"}, "'relative/cuda' is no absolute path"),
         ({"CUDA_HOME": "/srv/plain"}, "/srv/plain/bin/nvcc is not executable"),
         ({"FLASHINFER_NVCC": "/srv/none/bin/nvcc"}, "/srv/none does not exist"),
+        ({"CUDA_HOME": "/srv/led"}, "/srv/led/bin/nvcc leads to /gone/nvcc, which is not there"),
     ],
 )
 def test_roots_that_the_environment_names_wrongly_are_shown_with_a_reason(env: dict[str, str], why: str) -> None:
-    view = MemoryView({"/dev/null": "", "/srv/hollow/lib64/x": "", "/srv/plain/bin/nvcc": ""})
+    view = MemoryView(
+        {"/dev/null": "", "/srv/hollow/lib64/x": "", "/srv/plain/bin/nvcc": ""}, {"/srv/led/bin/nvcc": "/gone/nvcc"}
+    )
     (kit,) = finish(view, look_up(view, NoRunner("-"), env, None, None))
     assert kit.why == why and kit.version is None and kit.nvcc is None
 
@@ -111,6 +114,26 @@ def test_a_broken_nvcc() -> None:
     (kit,) = finish(view, look_up(view, runner, {"CUDA_HOME": "/x"}, None, None))
     assert kit.version is None and kit.nvcc == "/x/bin/nvcc"
     assert kit.why == "/x/bin/nvcc --version: libfoo.so: cannot open shared object file"
+
+
+@pytest.mark.parametrize(
+    ("answer", "closed"),
+    [
+        (Result(126, why="/x/bin/nvcc can't be started: Exec format error"), True),
+        (Result(-11, why="signal 11 ended it"), True),
+        (Result(127, stderr=b"sh: 1: exec: /x/bin/nvcc: not found\n", why="sh: 1: exec: /x/bin/nvcc: not found"), True),
+        # A wrapper that misses what the service may have, a slow disk, a program that is not run as root: no claim.
+        (Result(127, stderr=b"/x/bin/nvcc: error while loading shared libraries: l", why="l"), False),
+        (Result(1, why="CONDA_PREFIX: unbound variable"), False),
+        (Result(None, why="no answer within 5 s"), False),
+    ],
+)
+def test_an_nvcc_that_no_build_can_run(answer: Result, closed: bool) -> None:
+    view = MemoryView(programs=("/x/bin/nvcc",))
+    runner = Answers({("/x/bin/nvcc", "--version"): answer})
+    (kit,) = finish(view, look_up(view, runner, {"CUDA_HOME": "/x"}, None, None))
+    assert kit.closed is closed and kit.why is not None and kit.why.endswith(answer.why or "-")
+    assert kit.why.count("/x/bin/nvcc") == 1
 
 
 def test_debian_s_own_toolkit() -> None:
