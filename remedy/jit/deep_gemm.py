@@ -11,7 +11,7 @@ from remedy.jit.lookup import Found
 from remedy.jit.tables import Capability
 from remedy.jit.types import Context, Requirement, Resolution
 from remedy.jit.versions import at_least
-from remedy.view import which
+from remedy.view import is_executable, which
 
 _COMPONENTS: Final = frozenset({"nvcc", "cicc", "ptxas", "crt", "cudart-headers", "cccl"})
 
@@ -67,6 +67,27 @@ def root(name: str, version: str, context: Context) -> Found:
     return lookup.usual(context)
 
 
+def left_out(context: Context) -> bool:
+    """Whether the server goes on without DeepGEMM here, with a warning: vLLM from 0.34 on, where it finds no nvcc as
+    DeepGEMM would, or one under 12.9 (``vllm/utils/deep_gemm.py``, ``is_deep_gemm_supported``).
+    """
+    if not servers.surely_runs(context, "vllm", "0.34.0"):
+        return False
+    env = context.env
+    named = env.get("CUDA_HOME") or env.get("CUDA_PATH")
+    found = (
+        lookup.at(context, named, "variable") if named else lookup.from_path(context) or lookup.from_default(context)
+    )
+    if found is None or found.root is None or context.view.stat(found.root) is None:
+        return True
+    chosen = next((name for name in ("DG_JIT_NVCC_COMPILER", "DJ_JIT_NVCC_COMPILER") if name in env), "")
+    found = lookup.with_nvcc(context, found, chosen)
+    if not found.nvcc or not is_executable(context.view, found.nvcc):
+        return True
+    release = lookup.version_of(context, found)
+    return release is not None and release < minimum("deep-gemm", "2.8")
+
+
 class DeepGemm:
     """Kernels that only quantised models on data-centre GPUs use."""
 
@@ -87,9 +108,8 @@ class DeepGemm:
         quantised = servers.asks_for(context, "fp8") or servers.asks_for(context, "fp4")
         newest = max(devices.visible(context), default=(0, 0))
         imported = context.server == "sglang" and newest >= (9, 0) and found.root is None
-        one = judge.build(
-            f"{name} {version}", found, needs, context, fatal=imported or (quantised and needs.targets != frozenset())
-        )
+        used = quantised and needs.targets != frozenset() and not left_out(context)
+        one = judge.build(f"{name} {version}", found, needs, context, fatal=imported or used)
         folder = context.env.get("DG_JIT_CACHE_DIR") or posixpath.join(lookup.home(context), ".deep_gemm")
         problems = (
             (*judge.problems(one), *caches.writable(context, one.who, folder, fatal=one.fatal)) if needs.targets else ()

@@ -60,7 +60,8 @@ def _gemm(version: str, context: Context) -> Iterator[Problem]:
     floor = deep_gemm.minimum("deep-gemm", release)
     if nvcc < floor:
         text = f"the DeepGEMM in vLLM {version} takes nvcc {dotted(nvcc)}; it requires NVCC >= {dotted(floor)}"
-        yield Problem("nvcc-too-old", text, (), servers.asks_for(context, "fp8"))
+        used = servers.asks_for(context, "fp8") and not deep_gemm.left_out(context)
+        yield Problem("nvcc-too-old", text, (), used)
 
 
 class VLLM:

@@ -98,6 +98,26 @@ def test_vllms_own_deep_gemm(argv: tuple[str, ...], fatal: list[str]) -> None:
     assert causes(vllm.LIBRARY.resolve("0.32.0", where), fatal=True) == fatal
 
 
+@pytest.mark.parametrize(
+    ("version", "env", "fatal"),
+    [
+        ("0.33.0", {"CUDA_HOME": OLD.root}, ["nvcc-too-old"]),
+        # It looks itself, and goes on without.
+        ("0.34.0", {"CUDA_HOME": OLD.root}, []),
+        ("0.34.0", {"CUDA_HOME": "/nowhere"}, []),
+        ("0.34.0", {"CUDA_HOME": NEW.root, "DG_JIT_NVCC_COMPILER": f"{OLD.root}/bin/nvcc"}, []),
+    ],
+)
+def test_from_0_34_on_vllm_leaves_a_deep_gemm_out_that_could_not_build(
+    version: str, env: dict[str, str], fatal: list[str]
+) -> None:
+    python = interpreter(vllm=version, deep_gemm="2.8.0")
+    where = context(env, toolkits=[OLD, NEW], gpu=(9, 0), python=python, server="vllm", argv=("serve", "x/Qwen3-FP8"))
+    found = causes(vllm.LIBRARY.resolve(version, where), fatal=True)
+    assert found == fatal
+    assert causes(deep_gemm.LIBRARY.resolve("2.8.0", where), fatal=True) == fatal
+
+
 def test_vllm_says_nothing_where_it_is_only_installed() -> None:
     python = interpreter(vllm="0.24.0", flashinfer_python="0.6.12")
     assert vllm.LIBRARY.resolve("0.24.0", context({}, python=python)).problems == ()

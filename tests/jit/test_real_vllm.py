@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from remedy.jit import vllm
+from remedy.jit import deep_gemm, vllm
 from tests.jit import toolchains
 from tests.jit.real import store
 from tests.jit.toolchains import ENVIRONMENTS, Roots
@@ -17,7 +17,7 @@ FILE = "vllm/utils/flashinfer.py"
 FUNCTIONS = ["_DEFAULT_CUDA_HOME", "_flashinfer_nvcc_path", "has_flashinfer_cubin", "has_flashinfer"]
 PARTS = ("vllm/envs.py", FILE)
 ENVS = {"modules": {"envs": "vllm/envs.py"}}
-VERSIONS = ("0.11.0", "0.11.1", "0.31.0", "0.32.0", "0.33.0")
+VERSIONS = ("0.11.0", "0.11.1", "0.31.0", "0.32.0", "0.33.0", "0.34.0")
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,29 @@ def test_flashinfer_is_left_out_where_the_model_says_so(roots: Roots, version: s
     machine = partial(machine, flashinfer_cubin="0.6.12") if cubin else machine
     for env, answer in zip(asked, answers, strict=True):
         assert vllm.flashinfer_is_on(machine(env)) is answer.get("value"), (env, answer)
+
+
+GEMM = "vllm/utils/deep_gemm.py"
+GATE = ["_DEFAULT_CUDA_HOME", "_deep_gemm_nvcc_path", "_nvcc_version"]
+COMPILERS = ("DG_JIT_NVCC_COMPILER", "DJ_JIT_NVCC_COMPILER")
+
+
+def test_deep_gemm_is_left_out_where_the_model_says_so(roots: Roots) -> None:
+    asked = environments(roots)
+    asked += [
+        {**env, name: f"{roots.base}/{kit}/bin/nvcc"} for env in asked for name in COMPILERS for kit in ("old", "new")
+    ]
+    more: dict[str, object] = {
+        "file": GEMM,
+        "functions": GATE,
+        "expression": "not (nvcc := _deep_gemm_nvcc_path()) or (_nvcc_version(nvcc) or (99, 0)) < (12, 9)",
+    }
+    answers = store.ask(
+        "probe_functions.py", store.part("vllm", "0.34.0", GEMM), [{"env": env, **more} for env in asked]
+    )
+    for env, answer in zip(asked, answers, strict=True):
+        where = toolchains.context(roots, env, server="vllm", vllm="0.34.0")
+        assert deep_gemm.left_out(where) is answer.get("value"), (env, answer)
 
 
 CACHES: tuple[dict[str, str], ...] = (
