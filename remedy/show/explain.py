@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from remedy.causes import catalogue
+from remedy.causes.engine import fill as fill_in
 from remedy.causes.entry import Cause
 from remedy.hints import Any, Final
-from remedy.show.text import fill, rows
+from remedy.show.text import advice, beside, fill, rows
 
 SCHEMA: Final = 1
 _INDENT: Final = "  "
+_PREVIEW: Final = "remedy fix UNIT --dry-run"
 _HANDLED: Final = {
     "mend": "`remedy fix` mends it.",
     "advise": "remedy names it and gives the next step; it plans no change for it.",
@@ -28,6 +32,9 @@ def page(cause_id: str, columns: int = 80) -> str:
         ("What not to do", text.avoid),
     )
     parts = [f"{cause.id}\n{_wrapped(cause.title, columns)}", _kind(cause, columns)]
+    if cause.handling != "none":
+        first = f"{beside(_PREVIEW, 'shows the mend, changes nothing', columns)}\n" if cause.handling == "mend" else ""
+        parts.append(f"Next\n{first}{advice(_next(cause), columns)}")
     parts += [f"{heading}\n{_wrapped(body, columns)}" for heading, body in sections if body]
     if text.sources:
         parts.append("Sources\n" + "\n".join(_wrapped(source, columns, "- ") for source in text.sources))
@@ -41,6 +48,7 @@ def page_json(cause_id: str) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         **_named(cause),
+        "next": _next(cause),
         "meaning": text.meaning,
         "origin": text.origin,
         "recognised": text.recognised,
@@ -67,6 +75,11 @@ def _named(cause: Cause) -> dict[str, Any]:
         "toolchain": cause.toolchain,
         "mendable": cause.handling == "mend",
     }
+
+
+def _next(cause: Cause) -> str:
+    """The one next step, the names that a diagnosis would fill in written as a man page writes them."""
+    return fill_in(cause.advice, {word: word.upper() for word in re.findall(r"\{(\w+)\}", cause.advice)})
 
 
 def _kind(cause: Cause, columns: int) -> str:

@@ -141,6 +141,16 @@ def wrap(text: str, indent: int = 0, columns: int = 80, hanging: int | None = No
     return fill(text, columns, " " * indent, " " * (indent if hanging is None else hanging))
 
 
+def advice(text: str, columns: int = 80, indent: int = 2) -> str:
+    """A paragraph as ``wrap``, in which a command between backticks stays in one line where one holds it: it is there
+    to be copied."""
+
+    def whole(found: re.Match[str]) -> str:
+        return found[0].replace(" ", "\xa0") if cells(found[0]) <= columns - indent else found[0]
+
+    return wrap(re.sub("`[^`]+`", whole, text), indent, columns).replace("\xa0", " ")
+
+
 def beside(first: str, second: str, columns: int) -> str:
     """Two texts in a line, or the second below the first where they don't fit: a command is copied in one piece."""
     line = f"  {first}    {second}"

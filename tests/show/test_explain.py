@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from remedy.causes import catalogue
@@ -20,6 +22,26 @@ def test_pages_fit_the_screen_and_are_whole(cause: Cause) -> None:
     for heading in ("What it means", "How it comes about", "How remedy recognises it", "What mends it"):
         assert f"\n{heading}\n  " in text
     assert not [line for line in text.splitlines() if line != line.rstrip()]
+
+
+@pytest.mark.parametrize(
+    ("cause", "lines"),
+    [
+        ("port-in-use", ["  `ss -ltnp 'sport = :PORT'` names the process."]),
+        ("nvcc-too-old", ["  remedy fix UNIT --dry-run    shows the mend, changes nothing", "  `remedy fix UNIT` "]),
+        ("start-limit-hit", ["  Mend what made", "  `systemctl reset-failed UNIT && systemctl start UNIT`."]),
+    ],
+)
+def test_the_next_step_is_a_command_in_one_piece(cause: str, lines: list[str]) -> None:
+    shown = page(cause).partition("\nNext\n")[2].splitlines()
+    assert [line.startswith(wanted) for line, wanted in zip(shown, lines, strict=False)] == [True] * len(lines)
+    assert page_json(cause)["next"] in " ".join(page(cause).split())
+
+
+@pytest.mark.parametrize("cause", catalogue.causes(), ids=lambda cause: cause.id)
+def test_no_page_shows_a_gap_that_a_diagnosis_would_fill(cause: Cause) -> None:
+    assert not re.search(r"(?<!\$)\{\w+\}|\|\|", page(cause.id))
+    assert ("\nNext\n" in page(cause.id)) is (cause.id != "healthy")
 
 
 def test_the_index_holds_all() -> None:

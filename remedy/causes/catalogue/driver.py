@@ -192,7 +192,7 @@ CAUSES: Final = (
         rank=22,
         known_by=rules.driver_parts_differ,
         summary="The NVIDIA kernel module that is loaded and the installed driver libraries are of different versions.",
-        advice="Reboot (or unload and load the nvidia modules while nothing uses the GPU).",
+        advice="`systemctl reboot` loads the module that fits; `cat /proc/driver/nvidia/version` names the loaded one.",
         judge=_mismatch,
         signatures=(*_MISMATCH, *NO_GPU, *GONE),
         page=Page(
@@ -236,7 +236,8 @@ CAUSES: Final = (
         rank=26,
         known_by=rules.driver_lacks,
         summary="The NVIDIA driver is older than the CUDA that torch or another prebuilt library was made for.",
-        advice="Update the driver (CUDA 13 needs 580 or later), or install torch built for the CUDA that it knows.",
+        advice="`nvidia-smi` names the driver: update it (CUDA 13 needs 580 or later) and reboot, or install torch "
+        "built for the CUDA that it knows.",
         judge=_too_old,
         signatures=(
             *_TOO_OLD,

@@ -79,7 +79,9 @@ CAUSES: Final = (
         handling="advise",
         rank=60,
         summary="A prebuilt library holds no code for this GPU.",
-        advice="Install builds of torch and the kernel packages that name this GPU's architecture; no compiler on this "
+        advice="`{python} -c 'import torch; print(torch.cuda.get_arch_list())'` lists what torch has code for: install "
+        "builds of it and of the kernel packages that name this GPU; no compiler on this machine changes a wheel."
+        "||Install builds of torch and the kernel packages that name this GPU's architecture; no compiler on this "
         "machine changes a wheel.",
         judge=_no_image,
         signatures=(

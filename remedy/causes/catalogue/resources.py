@@ -378,8 +378,8 @@ CAUSES: Final = (
         handling="advise",
         rank=56,
         summary="NCCL could not set up or keep up the communication between GPUs.",
-        advice="Start once with NCCL_DEBUG=INFO; look at NCCL_SOCKET_IFNAME, NCCL_P2P_DISABLE, /dev/shm and the limits "
-        "on locked memory.",
+        advice="`systemctl edit {unit}`, `[Service]`, `Environment=NCCL_DEBUG=INFO`, and start once; then look at "
+        "NCCL_SOCKET_IFNAME, NCCL_P2P_DISABLE, /dev/shm and the limits on locked memory.",
         judge=_nccl,
         signatures=(*_NCCL, _NCCL_LAST, _NCCL_INFO, _NCCL_FRAME),
         page=Page(
