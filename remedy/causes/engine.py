@@ -44,7 +44,11 @@ def explain(lines: Iterable[str], facts: PartialFacts | None = None) -> Diagnosi
 def explain_blocks(blocks: Iterable[bytes | Gap], facts: PartialFacts | None = None) -> Diagnosis:
     """``explain`` for a log in blocks of bytes, cut anywhere: for logs of gigabytes, of which both ends are read."""
     scan = _pasted_scanner().scan_blocks(blocks)
-    return replace(judge(_case_of(scan, facts)), unread=_unread(scan))
+    diagnosis = replace(judge(_case_of(scan, facts)), unread=_unread(scan))
+    if scan.last is None and diagnosis.root.id == "unknown":
+        nothing = replace(diagnosis.root, summary="The log is empty: there is no line to read a cause from.")
+        return replace(diagnosis, findings=(nothing,))
+    return diagnosis
 
 
 def _unread(scan: Scan) -> str:

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from math import isfinite
 
 from remedy.causes.types import PartialFacts
 from remedy.errors import UsageError
 from remedy.facts.types import Version
 
 
-def load(text: str, name: str = "facts file") -> PartialFacts:
-    """Parse the file's text. Raises UsageError where it is no JSON object; ``name`` is the file's, for the message."""
+def load(data: bytes | str, name: str = "facts file") -> PartialFacts:
+    """Parse the file's text, in UTF-8, -16 or -32. Raises UsageError where it is no JSON object; ``name`` is the
+    file's, for the message."""
     import json
 
+    text = data if isinstance(data, str) else data.decode(json.detect_encoding(data), "replace")
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{name}: not JSON: {error}", hint='give an object such as {"nvcc": "12.8"}') from None
     if not isinstance(found, dict):
         raise UsageError(f"{name}: holds no JSON object", hint='give an object such as {"nvcc": "12.8"}')
@@ -52,30 +55,30 @@ def capability(value: object) -> tuple[int, int] | None:
 
 
 def _text(value: object) -> str | None:
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value) else None
+    known = isinstance(value, str | int | float) and not isinstance(value, bool)
+    # JSON can escape half of a surrogate pair, which can't be written again.
+    return str(value).encode(errors="replace").decode() or None if known else None
 
 
 def _number(value: object) -> float | None:
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    if isinstance(value, int | float):
-        return float(value)
     try:
-        return float(value) if isinstance(value, str) else None
-    except ValueError:
+        found = float(value)
+    except (ValueError, OverflowError):
         return None
+    return found if isfinite(found) else None
 
 
 def _names(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return (value,) if value else ()
-    return tuple(str(item) for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+    named = value if isinstance(value, list) else [value]
+    return tuple(name for item in named if isinstance(item, str) and (name := _text(item)))
 
 
 def _environment(value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         return {}
-    return {str(name): str(text) for name, text in value.items() if isinstance(text, str | int | float)}
+    return {_text(name) or "": _text(text) or "" for name, text in value.items() if isinstance(text, str | int | float)}
 
 
 def from_mapping(found: Mapping[str, object]) -> PartialFacts:

@@ -56,7 +56,7 @@ def _known(path: str | None) -> PartialFacts:
     if path is None:
         return PartialFacts()
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, "rb") as file:
             return load(file.read(), path)
     except OSError as error:
         raise UsageError(f"--facts {path}: {error.strerror}") from None

@@ -80,3 +80,24 @@ def test_a_file_that_is_no_object_is_named(text: str) -> None:
 
 def test_an_empty_object_knows_nothing() -> None:
     assert facts_file.load("{}").sm is None
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1e999", 10**400, True, [], "soon"])
+def test_a_number_that_is_none_is_ignored(value: object) -> None:
+    assert facts_file.from_mapping({"silent_s": value}).silent_s is None
+
+
+def test_half_a_surrogate_pair_can_be_shown() -> None:
+    text = r'{"unit": "a\ud800", "cuda_home": "\ud800", "lock_files": ["\ud800"], "env": {"A\ud800": "\ud800"}}'
+    facts = facts_file.load(text)
+    assert (facts.unit, facts.cuda_home, facts.lock_files, facts.env) == ("a?", "?", ("?",), {"A?": "?"})
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+def test_the_encodings_that_editors_and_shells_write(encoding: str) -> None:
+    assert facts_file.load('{"nvcc": "12.8"}'.encode(encoding)).nvcc == (12, 8)
+
+
+def test_what_nests_without_end_is_no_json() -> None:
+    with pytest.raises(UsageError, match="not JSON"):
+        facts_file.load("[" * 100_000)

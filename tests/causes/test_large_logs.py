@@ -38,6 +38,12 @@ def test_what_was_read_whole_is_not_excused() -> None:
     assert engine.explain_blocks([BLOCK, CAUSE]).unread == ""
 
 
+@pytest.mark.parametrize("blocks", [[], [b""], [b"\n \n\r\n"]])
+def test_an_empty_log_is_called_empty(blocks: list[bytes]) -> None:
+    root = engine.explain_blocks(blocks).root
+    assert (root.id, root.summary.partition(":")[0]) == ("unknown", "The log is empty")
+
+
 def hostile(lines: int) -> Iterator[bytes]:
     """Lines that all look like errors, none like another."""
     letters = "abcdefghijklmnopqrstuvwxyz"

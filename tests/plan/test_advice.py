@@ -59,7 +59,7 @@ ROWS = [
         state=exited(203),
     ),
     Named("disk-full", ("OSError: [Errno 28] No space left on device",), "df -h"),
-    Named("driver-mismatch", ("Failed to initialize NVML: Driver/library version mismatch",), "Reboot"),
+    Named("driver-mismatch", ("Failed to initialize NVML: Driver/library version mismatch",), "systemctl reboot"),
     Named("libcuda-missing", ("OSError: libcuda.so.1: cannot open shared object file: No such file",), "ldconfig -p"),
     Named("gpu-missing", ("RuntimeError: No CUDA GPUs are available",), "nvidia-smi"),
     Named(
