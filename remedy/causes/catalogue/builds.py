@@ -232,7 +232,11 @@ _DOWNLOAD: Final = (
         r"|flashinfer).{0,80}[Cc]hecksum (?:mismatch|fail)",
     ),
     Signature("FLASHINFER_NO_DOWNLOAD"),
-    Signature("checksums.txt", r"(?:[Ff]ailed to get|[Ii]nvalid) checksums\.txt", library="flashinfer"),
+    Signature(
+        "checksums.txt",
+        r"(?:[Ff]ailed to get|[Ii]nvalid) checksums\.txt|checksums\.txt not found",
+        library="flashinfer",
+    ),
     Signature("downloaded with matched sha256", library="flashinfer"),
     Signature("sha256 mismatch", r"sha256 mismatch .*(?:cubin|flashinfer)", library="flashinfer"),
     Signature("Max retries reached. Download failed", library="flashinfer"),

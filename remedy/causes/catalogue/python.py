@@ -47,7 +47,8 @@ _CONFLICT: Final = (
     *any_of(
         "pgrade",
         "pip install",
-        pattern=r"[Uu]pgrade (?:it )?(?:with|via|using):? [`'\"]?pip install|Error: .*pip install (?:-U|--upgrade)\b",
+        pattern=r"[Uu]pgrade (?:it )?(?:with|via|using):? [`'\"]?pip install"
+        r"|(?:Error|Exception): .*pip install (?:-U|--upgrade)\b",
     ),
     Signature(
         "Transformers version",
@@ -84,7 +85,7 @@ _CONFLICT: Final = (
         r"Error: (?P<package>(?!CUDA|cuda|nvcc|NVCC|NVIDIA|NCCL|Python|glibc)\w[\w.-]+) version must be >=? ?\d",
     ),
     Signature("ersion too old", r"(?P<package>" + _PACKAGE + r") version (?:is )?too old"),
-    Signature("current version is", r"is not supported in (?P<package>cuDNN|" + _PACKAGE + r") .{0,20}version <"),
+    Signature("version <", r"cuDNN (?:backend )?version < ?\d"),
     *any_of(
         "lease check",
         "lease make sure",
@@ -95,7 +96,12 @@ _CONFLICT: Final = (
         r"version of [`'\"]?(?P<package>[\w.-]+)[`'\"]? (?:that )?(?:is not compatible|does not support)"
         r"|not supported in your version of \w|ncompatible version of " + _PACKAGE + r"\b",
     ),
-    Signature("nstalled ", r"[Ii]nstalled [A-Z][\w+-]*(?: [a-z]+){0,2} (?:does not|doesn't) (?:support|provide)"),
+    Signature(
+        "nstalled ",
+        r"[Ii]nstalled (?!(?:driver|compiler|toolkit|CUDA|GPU|nvcc|NVIDIA|or|and)\b)[A-Za-z][\w+-]*(?: [a-z]+){0,2}"
+        r" (?:does not|doesn't) (?:support|provide|expose|have)",
+    ),
+    Signature("have that version installed"),
     Signature("NVMLLibraryMismatchError"),
     Signature("but this version of numpy is"),
     Signature("multiple CuPy packages"),
@@ -193,22 +199,26 @@ _MISSING: Final = (
         r"|(?<!object )\b(?:requires?|needs?|required)\b(?!.{1,60}(?:>=|at least|GPU|driver|CUDA)))",
     ),
     *any_of("requires", "required", pattern=_WANTED),
-    *any_of(
+    Signature(
         "nstall",
-        pattern=r"requires (?P<module>[\w.-]+); install it|(?:; |\. |Error: )[Ii]nstall (?:the pinned \w+ )?"
+        r"requires (?P<module>[\w.-]+); install it|(?:; |\. |Error: )[Ii]nstall (?:the pinned \w+ )?"
         + _PACKAGE
         + r"(?:\.?$| build)"
+        r"|Error: [Nn]eed to install (?!(?:the )?(?:CUDA|cuda|nvcc|NVIDIA|driver))"
         r"|requires a (?:usable|working) (?P<module2>\w+) installation"
         r"|ensure the '(?P<module3>[\w.-]+)' package is installed",
     ),
-    *any_of(
+    Signature(
         "installed",
-        pattern=r"seems? to be not installed|(?:does not|doesn't) seem to be installed|but it is not installed"
+        r"seems? to be not installed|(?:does not|doesn't) seem to be installed|but it is not installed"
+        r"|Error: (?!CUDA|cuda|nvcc|NVIDIA|GPU)[\w.-]+ must be installed"
+        r"|[Mm]ake sure [`'\"](?:\w+)[`'\"] is installed|please make sure (?!.*(?:CUDA|driver)).{1,60} are installed"
         r"|(?:[Mm]ake sure you have|[Yy]ou need) [`'\"]?(?P<module>(?!CUDA|nvcc)[\w.-]+)[`'\"]? installed"
         r"|Error: (?:.* )?[`'\"]?(?P<module2>(?!driver|CUDA|nvcc|ninja|toolkit|compiler|gcc|but\b|and\b)\w[\w.-]*)"
         r"[`'\"]?(?: package)? is not installed(?! or not)",
     ),
-    Signature("not found", r"(?P<module>\w+)\)? (?:library|module) (?:was )?not found\. (?:Please install|See)"),
+    Signature("not found. ", r"(?P<module>\w+)\)? (?:library|module) (?:was )?not found\. (?:Please install|See)"),
+    Signature("ModuleNotFoundError", r"ModuleNotFoundError: [`'\"]?(?P<module>\w+)[`'\"]? not found"),
     Signature("python bindings not available", r"(?P<module>\w+) python bindings not available"),
     Signature("equirements in your local environment"),
     Signature("instantiate the backend tokenizer", library="transformers"),
