@@ -181,12 +181,16 @@ def _usual_roots(view: View, interpreter: Interpreter | None) -> Iterator[str]:
             folder = f"{_HPC_SDK}/{system}/{release}/cuda"
             yield from (f"{folder}/{name}" for name in listing(view, folder) if re.fullmatch(r"\d+\.\d+", name))
     if interpreter is not None:
-        # A conda environment is a toolkit of its own where nvcc is installed into it.
-        if is_executable(view, f"{interpreter.prefix}/bin/nvcc"):
-            yield interpreter.prefix
-        for packages in interpreter.site_packages:
-            names = listing(view, f"{packages}/nvidia")
-            yield from (f"{packages}/nvidia/{name}" for name in names if _is_wheel(name))
+        yield from roots_in(view, interpreter)
+
+
+def roots_in(view: View, interpreter: Interpreter) -> Iterator[str]:
+    """The roots inside an environment of Python's: a conda environment that has nvcc itself, and NVIDIA's wheels."""
+    if is_executable(view, f"{interpreter.prefix}/bin/nvcc"):
+        yield interpreter.prefix
+    for packages in interpreter.site_packages:
+        names = listing(view, f"{packages}/nvidia")
+        yield from (f"{packages}/nvidia/{name}" for name in names if _is_wheel(name))
 
 
 def _is_usual(name: str) -> bool:

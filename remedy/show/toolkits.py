@@ -44,27 +44,42 @@ def toolkits_json(uses: Sequence[Use]) -> dict[str, Any]:
 
 
 def toolkits_text(uses: Sequence[Use], columns: int = 80) -> str:
-    """A paragraph for each toolkit."""
+    """A paragraph for each folder that is a toolkit."""
     if not uses:
         return "There is no CUDA toolkit on this machine."
-    return "\n\n".join(_toolkit_text(use, columns) for use in uses)
+    return "\n\n".join(_toolkit_text(names, columns) for names in _by_folder(uses))
 
 
-def _toolkit_text(use: Use, columns: int) -> str:
-    kit = use.toolkit
+def _by_folder(uses: Sequence[Use]) -> list[list[Use]]:
+    """The uses of each folder together, whose own name comes before the links to it. What counts in /usr does not in a
+    link to it."""
+    folders: dict[str, list[Use]] = {}
+    for use in uses:
+        kit = use.toolkit
+        folders.setdefault(kit.real_root if kit.real_root != "/usr" else kit.root, []).append(use)
+    return [sorted(names, key=lambda use: use.toolkit.root != use.toolkit.real_root) for names in folders.values()]
+
+
+def _toolkit_text(names: Sequence[Use], columns: int) -> str:
+    kit = names[0].toolkit
     missing = [part for part in NEEDED if part not in kit.components]
     origin = "origin unknown" if kit.origin == "unknown" else f"from {kit.origin}"
     title = f"{kit.root}: CUDA {dotted(kit.version)}, {origin}"
     if kit.real_root != kit.root:
         title += f" (is {kit.real_root})"
+    if len(names) > 1:
+        title += f"; also {', '.join(use.toolkit.root for use in names[1:])}"
     pairs = [("parts", "complete" if not missing else f"lacks {', '.join(missing)}")]
     if kit.architectures:
         pairs.append(("targets", " ".join(_ordered(kit.architectures))))
-    if kit.headers_version and kit.version and kit.headers_version[:2] != kit.version[:2]:
+    if kit.headers_version and not kit.version:
+        pairs.append(("headers", f"of CUDA {dotted(kit.headers_version)}"))
+    elif kit.headers_version and kit.version and kit.headers_version[:2] != kit.version[:2]:
         pairs.append(("headers", f"of CUDA {dotted(kit.headers_version)}: not the compiler's release"))
     if kit.why:
         pairs.append(("note", kit.why))
-    pairs.append(("used by", _users_text(use.users) or "no service"))
+    users = tuple(dict.fromkeys(user for use in names for user in use.users))
+    pairs.append(("used by", _users_text(users) or "no service"))
     return wrap(title, columns=columns) + "\n" + rows(pairs, columns)
 
 
