@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from remedy.causes.lines import Line, normalise
+from remedy.causes.pasted import messages
 from remedy.hints import Final
 from remedy.value import dataclass
 
@@ -109,7 +110,7 @@ def came_from_elsewhere(lines: Iterable[tuple[int, str]], places: Iterable[str],
     asked if ``alone``, and none of the lines may name such a file. ``places`` are asked for one by one, as far as they
     are needed.
     """
-    every = tuple(lines)
+    every = tuple((pid, text) for pid, raw in lines for text in messages(raw))
     told = list(_tracebacks(every))
     frames = [one for one in told if isinstance(one, str)]
     raised = [one.text for one in told if isinstance(one, Raised) and not says_only_that(one.text)]
@@ -130,12 +131,16 @@ def silent_on_compilers(lines: Iterable[tuple[int, str]], places: Iterable[str])
 
 
 def was_killed_alone(lines: Iterable[tuple[int, str]]) -> bool:
-    """Whether these lines, of a program that was killed, tell of no failure at all, and speak of no compiler: then who
-    killed it was no process of its own that had failed.
+    """Whether these lines, of a program that was killed, tell of no failure at all, and speak of compilers in passing
+    only: then who killed it was no process of its own that had failed.
     """
-    every = tuple(raw for _, raw in lines)
+    every = tuple(text for _, raw in lines for text in messages(raw))
     failed = any(TRACEBACK in raw or says_only_that(raw) or _alone(raw) for raw in every)
-    return not failed and not _any_speaks(every)
+    return not failed and not _any_speaks([raw for raw in every if not normalise(raw, 0).quiet and _FLOOR not in raw])
+
+
+#: FlashInfer's caller swallows it, and what comes of it is an exception; Python prints it without a level by default.
+_FLOOR: Final = "Failed to get device capability: "
 
 
 def last_word(lines: Iterable[tuple[int, str]]) -> str:

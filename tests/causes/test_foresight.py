@@ -90,7 +90,9 @@ KILLED = replace(FAILED, result="signal", exec_main_code=2, exec_main_status=9)
     [
         # A server kills itself when a process of it has failed, and says so.
         (KILLED, ["Received sigquit from a child process. It usually means the child failed."], "nvcc-too-old"),
-        (KILLED, ["INFO: Loading JIT ops: page"], "nvcc-too-old"),
+        (KILLED, [FLOOR, "Loading safetensors checkpoint shards: 40% Completed"], "unknown"),
+        (KILLED, ["INFO: Loading JIT ops: page"], "jit-cache-locked"),
+        (KILLED, ["ptxas said no", "odd"], "nvcc-too-old"),
         (KILLED, ["Loading safetensors checkpoint shards: 40% Completed"], "unknown"),
         (FAILED, ["Loading safetensors checkpoint shards: 40% Completed", "Killed"], "unknown"),
         (FAILED, ["Loading safetensors checkpoint shards: 40% Completed"], "nvcc-too-old"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from remedy.causes.telling import (
@@ -146,6 +148,11 @@ GROUP = """  + Exception Group Traceback (most recent call last):
             ),
             True,
         ),
+        # A record of JSON holds its message, and the message its lines.
+        (by(1, '{"level":"error","message":"KeyError: lm_head"}'), True),
+        (by(1, '{"level":"warning","message":"KeyError: lm_head"}'), False),
+        (by(1, json.dumps({"level": "error", "message": "\n".join((BEGIN, *ELSEWHERE, "KeyError: 'a'"))})), True),
+        (by(1, json.dumps({"level": "error", "message": "\n".join((BEGIN, *WITHIN, "KeyError: 'a'"))})), False),
         # A model has an architecture as well.
         (by(1, BEGIN, *ELSEWHERE, "ValueError: Model architectures ['X'] are not supported for now."), True),
         # An exception group, each with a margin of its own.
