@@ -244,3 +244,9 @@ KILLED = "llm.service: Main process exited, code=killed, status=9/KILL\nllm.serv
 )
 def test_a_kill_by_the_program_itself_or_by_systemd_is_no_lack_of_memory(before: str, expected: str) -> None:
     assert engine.explain((before + KILLED).splitlines()).root.id == expected
+
+
+def test_torch_s_warning_of_nvml_is_no_cause_of_another_failure() -> None:
+    warned = "cuda/__init__.py:953: UserWarning: Can't initialize NVML"
+    assert engine.explain([warned]).root.id == "gpu-missing"
+    assert engine.explain([warned, "TypeError: 'NoneType' object is not subscriptable"]).root.id == "unknown"

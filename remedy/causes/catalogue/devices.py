@@ -28,7 +28,7 @@ GONE: Final = (
         "NVML",
         r"NVML Shared Library Not Found|[Ff]ailed to initialize NVML|NVML: (?:Unknown Error|Not Found"
         r"|Driver Not Loaded|GPU is lost)|NVMLError_(?!FunctionNotFound|NotSupported|NoPermission)\w+"
-        r"|Can't initialize NVML|NVML returned no GPU",
+        r"|NVML returned no GPU",
     ),
     # NVIDIA's Go bindings, where dlopen of libnvidia-ml.so.1 fails (the device plugin for Kubernetes, nvidia-docker)
     Signature("could not load NVML library"),
@@ -165,6 +165,8 @@ _BOOT: Final = (
 )
 # torch's wrapper around whatever the driver said.
 _COUNTING: Final = Signature("nexpected error from cudaGetDeviceCount", weak=True)
+# torch's warning where libnvidia-ml is not there; CUDA itself may be well.
+_NO_NVML: Final = Signature("Can't initialize NVML", weak=True, library="torch")
 # On NVSwitch machines the fabric manager must have come first (CUDA driver API, CUDA_ERROR_SYSTEM_NOT_READY).
 _FABRIC: Final = (
     Signature("system not yet initialized"),
@@ -209,9 +211,12 @@ def _not_ready(case: Case) -> Claim | None:
 
 
 def _missing(case: Case) -> Claim | None:
-    return claim_from(case.hits(*NO_GPU, *GONE)) or claim_from(
+    found = claim_from(case.hits(*NO_GPU, *GONE)) or claim_from(
         case.hits(_COUNTING), certainty="possible", weight=Weight.NOTED
     )
+    if found or case.errors:
+        return found
+    return claim_from(case.hits(_NO_NVML), certainty="possible", weight=Weight.HINT)
 
 
 CAUSES: Final = (
@@ -245,7 +250,7 @@ CAUSES: Final = (
         summary="The service sees no GPU, or one has dropped out.",
         advice="Run `nvidia-smi` and `dmesg | grep -i -e NVRM -e Xid`; check CUDA_VISIBLE_DEVICES in the unit.",
         judge=_missing,
-        signatures=(*NO_GPU, *GONE, _COUNTING),
+        signatures=(*NO_GPU, *GONE, _COUNTING, _NO_NVML),
         page=Page(
             meaning="The driver offers no device to this process, or one that was there has stopped answering.",
             origin="CUDA_VISIBLE_DEVICES names one that doesn't exist; the module isn't loaded for this kernel; the "

@@ -161,12 +161,14 @@ def _conflict(case: Case) -> Claim | None:
 
 
 # What is said to be a package by the words around it; a program or the toolkit may be asked for in the same sentence.
-_NAMED: Final = r"[`'\"<]?(?P<module>(?!CUDA|cuda\b|nvcc|ninja|gcc|GPU|NVIDIA)[A-Za-z][\w.-]*)[`'\">]?"
+_NAMED: Final = (
+    r"[`'\"<]?(?P<module>(?!CUDA|cuda\b|nvcc|ninja|gcc|GPU|NVIDIA|its\b|layer\b|importable\b)[A-Za-z][\w.-]*)[`'\">]?"
+)
 _WANTED: Final = (
     r"requires? (?:the )?(?:package )?"
     + _NAMED
     + r"(?: (?:package|library|module)\b|,? but \S+ not installed| to be installed)"
-    r"|requires? (?:installation of \w|<[\w.-]+>|" + _PACKAGE + r"\.?$)"
+    r"|requires? (?:installation of \w|<[\w.-]+>(?: to be|\.?$)|" + _PACKAGE + r"\.?$)"
     r"|requires the (?P<module2>\w+) library but it was not found"
     r"|requires (?!.*(?:CUDA|nvcc|toolkit|driver)).{1,60} to be installed"
     r"|(?:package|library|module) (?:\([^)]*\) )?is required when"
