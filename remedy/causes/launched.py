@@ -23,6 +23,8 @@ def by_launcher(program: str) -> tuple[Signature, ...]:
         ),
         Signature(": command not found", rf"\bsudo: {named}: "),
         Signature(": command not found: ", rf"sh:(?:\d+:)? command not found: {named}$"),
+        # a wrapper's own word for what it wraps
+        Signature("exec: ", rf"\bexec: {named}: (?:not found|No such file|cannot execute)"),
         Signature("nknown command", rf"\bfish: Unknown command:? ['\"]?{named}['\"]?$"),
     )
 
@@ -36,6 +38,9 @@ def by_builder(program: str) -> tuple[Signature, ...]:
         Signature(": Command not found", rf"^(?:g?make: )?{named}: "),
         Signature("execvp", rf"\bexecvp\({named}\): No such"),
         Signature("CreateProcess: ", rf"CreateProcess: {named}: "),
+        # Ubuntu's and older Debians' shells
+        Signature("Command '", rf"^Command '{named}' not found, but"),
+        Signature("is currently not installed", rf"program '{named}' is"),
         # sccache, ccache
         Signature("cannot find binary path: ", rf"path: {named}$"),
         Signature('ind compiler "', rf"ind compiler \"{named}\" in PATH"),

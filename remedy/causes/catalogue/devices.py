@@ -170,7 +170,7 @@ _NO_NVML: Final = Signature("Can't initialize NVML", weak=True, library="torch")
 # On NVSwitch machines the fabric manager must have come first (CUDA driver API, CUDA_ERROR_SYSTEM_NOT_READY).
 _FABRIC: Final = (
     Signature("system not yet initialized"),
-    Signature("SYSTEM_NOT_READY"),
+    *any_of("SYSTEM_NOT_READY", "SystemNotReady", pattern=r"(?i)system_?not_?ready"),
     Signature("GPU fabric is not ready"),
     *any_of("FABRIC_NOT_READY", "FabricNotReady", pattern=r"(?i)fabric_?not_?ready"),
     *answered(802),

@@ -40,7 +40,7 @@ _NO_COMPILER: Final = (
     Signature("Failed to preprocess host compiler properties"),
     Signature("not found", r"(?:sh: (?:line )?\d+: |sh: )(?:\S*/)?" + _COMPILER + r": (?:command )?not found"),
     Signature("No such file or directory: ", r"No such file or directory: ['\"](?:\S*/)?" + _COMPILER + r"['\"]"),
-    Signature("No such file or directory", r"command ['\"‘]" + _COMPILER + r"['\"’] failed: No such file"),
+    Signature("No such file or directory", r"command ['\"‘](?:\S*/)?" + _COMPILER + r"['\"’] failed: No such file"),
     Signature("No such file or directory", r"^(?:\S*/)?" + _COMPILER + r": No such file or directory"),
     Signature(
         "hecking compiler version for",
@@ -274,6 +274,7 @@ CAUSES: Final = (
             Signature("ninja is required", r"ninja is required(?! to build sycl)", library="torch"),
             # CMake, of a program that a cache of an earlier run names
             Signature("ninja' '--version'"),
+            Signature("'which', 'ninja'", r"\['which', 'ninja'\].*returned non-zero"),
             Signature("build program corresponding to", r"build program corresponding to \"Ninja"),
             # DeepSpeed reports on its ops with "JIT compiled ops requires ninja", and then says whether it is there
             Signature(

@@ -166,9 +166,10 @@ _DISK: Final = (
     Signature("kein Speicherplatz mehr verfügbar"),
     Signature("No queda espacio en el dispositivo"),
     Signature("Aucun espace disponible sur le périphérique"),
-    Signature("Errno 28"),
+    # the kernel has one number for a disk and for its table of watched files
+    Signature("Errno 28", r"^(?!.*inotify).*Errno 28"),
     Signature("os error 28"),
-    Signature("ENOSPC"),
+    Signature("ENOSPC", r"^(?!.*file watchers).*ENOSPC"),
     Signature("quota exceeded", r"[Dd]isk quota exceeded"),
     Signature("error while writing generated C file"),
     Signature("Internal error: writing file", weak=True),

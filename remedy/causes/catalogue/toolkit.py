@@ -153,6 +153,7 @@ _HEADER_MISSING: Final = (
         + r"'?(?: ?[:：]| file not found)",
     ),
     Signature("fatal error: ", r"fatal error: '?" + _HEADERS + r"'?(?:: \S| file not found)"),
+    Signature("/include/", r"No such file or directory: ['\"]/\S*/include/" + _HEADERS + r"['\"]"),
     Signature(": No such file", r"^" + _HEADERS + r": No such file"),
     Signature("cannot open source file", r"cannot open source file \"" + _HEADERS + r"\""),
     Signature("ould not find", r"[Cc]ould not find (?:the )?(?:header )?['\"]?" + _HEADERS),

@@ -17,7 +17,9 @@ _EXEC_UNABLE: Final = Signature("Unable to locate executable", r"executable '(?P
 _EXEC_LOCATE: Final = Signature("Failed to locate executable ", r"locate executable (?P<program>\S+?): ")
 _EXEC_STATUS: Final = Signature("203/EXEC")
 _EXEC_OLD: Final = Signature(": Failed to execute ", r"Failed to execute (?:(?P<program>/\S+?)|command): ")
-_EXEC_FORMAT: Final = Signature("xec format error", r"(?:(?P<program>/\S+): )?(?:[Ee]xec format error)")
+_EXEC_FORMAT: Final = Signature(
+    "xec format error", r"(?:(?P<program>/\S+): )?[Ee]xec format error(?!: ['\"]" + BUILD_PROGRAM + r"['\"])"
+)
 _INTERPRETER: Final = any_of(
     "bad interpreter",
     "annot execute",
