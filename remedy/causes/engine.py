@@ -15,7 +15,7 @@ from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
 from remedy.facts.types import LogLine, Snapshot
 from remedy.hints import TYPE_CHECKING, Final
 from remedy.jit.types import Resolution
-from remedy.unit.types import Launch, Service
+from remedy.unit.types import Fault, Launch, Service
 from remedy.value import replace
 
 if TYPE_CHECKING:
@@ -63,6 +63,17 @@ def _unread(scan: Scan) -> str:
     return f"of the log, {' and '.join(parts)} were not read{counted}" if parts else ""
 
 
+def keeps_from_starting(service: Service) -> tuple[str, Fault] | None:
+    """The id of the cause, and the fault, that the unit's own text has so that systemd starts nothing; None where it
+    has none."""
+    for cause in catalogue.causes():
+        stopped = service.load_state in cause.load_states if cause.load_states else service.environment is None
+        fault = next((fault for fault in service.faults if fault.kind in cause.faults), None)
+        if fault is not None and stopped:
+            return cause.id, fault
+    return None
+
+
 def diagnose(
     service: Service, launch: Launch | None, snapshot: Snapshot, resolutions: Sequence[Resolution]
 ) -> Diagnosis:
@@ -83,9 +94,20 @@ def diagnose(
     found = judge(now)
     running = snapshot.state is not None and snapshot.state.active_state == "active"
     if earlier and not running and found.root.id in _LATE:
-        before = judge(_with_journal(case, (*earlier, *last)))
-        return found if before.root.id in _LATE else before
+        then = _with_journal(case, (*earlier, *last))
+        before = judge(then)
+        if before.root.id not in _LATE:
+            return before
+        return _with_earliest_error(found, then) if found.root.id == "start-limit-hit" else found
     return found
+
+
+def _with_earliest_error(found: Diagnosis, case: Case) -> Diagnosis:
+    """What the starts before failed of, where remedy does not know it: a refused start alone tells nobody anything."""
+    errors = sorted(case.errors, key=lambda line: says_only_that(line.text))
+    root, *others = found.findings
+    said = tuple(Evidence("log", line.text.strip(), line.source) for line in errors[:1])
+    return replace(found, findings=(replace(root, evidence=(*said, *root.evidence)), *others))
 
 
 def _with_evidence(found: Diagnosis, evidence: Evidence) -> Diagnosis:

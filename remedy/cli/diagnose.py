@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from remedy import __version__
@@ -11,6 +12,7 @@ from remedy.road import Look, look, look_here, resolve_here, seen_through, tree
 
 if TYPE_CHECKING:
     from remedy.causes.types import Diagnosis
+    from remedy.unit.types import Fault, Service
 
 
 def diagnose(
@@ -98,9 +100,23 @@ def check(unit: str, *, gpu_arch: str | None, user: bool) -> int:
     service, resolutions, missing = resolve_here(unit, user=user, gpu_arch=gpu_arch)
     for why in (one.why for one in missing if one.fact == "interpreter" and not resolutions):
         print(f"{service.name}: nothing is known of its libraries: {plain(why)}", file=sys.stderr)
+    fault = _fault(service)
+    if fault is not None:
+        print(f"{service.name}: {plain(fault[1].text)} ({fault[0]}); {typed(f'remedy diagnose {service.name}')}")
+        return Exit.PROBLEM
     fatal = [problem for resolution in resolutions for problem in resolution.problems if problem.fatal]
     if not fatal:
         return Exit.DONE
     more = typed(f"remedy diagnose {service.name}")
     print(f"{service.name}: {plain(fatal[0].text)} ({fatal[0].cause}); {more}")
     return Exit.PROBLEM
+
+
+def _fault(service: Service) -> tuple[str, Fault] | None:
+    """What keeps systemd from starting the unit, and the cause's id. In the start itself (systemd.exec(5),
+    INVOCATION_ID) systemd has got past it, and this user may see less than systemd does."""
+    if (service.load_state == "loaded" and service.environment is not None) or "INVOCATION_ID" in os.environ:
+        return None
+    from remedy.causes.engine import keeps_from_starting
+
+    return keeps_from_starting(service)

@@ -159,9 +159,10 @@ def why_text(look: Look, root: Finding, columns: int) -> str:
     """The chain from the GPU to the line that chose the compiler, then what the log says."""
     pairs = chain(look, root) if root.toolchain else []
     if not (pairs and root.id in TOLD_BY_CHAIN):
+        # What the verdict says word for word is not said again where the chain has its place.
+        facts = [one for one in root.evidence if one.kind != "log" and not (pairs and one.text == root.summary)]
         pairs += [
-            ("" if number else "fact", place_after(plain(one.text), one.source))
-            for number, one in enumerate(one for one in root.evidence if one.kind != "log")
+            ("" if number else "fact", place_after(plain(one.text), one.source)) for number, one in enumerate(facts)
         ]
     text = "Why\n" + rows(pairs, columns) if pairs else ""
     lines = log_text([evidence for evidence in root.evidence if evidence.kind == "log"], columns)

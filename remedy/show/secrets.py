@@ -126,11 +126,28 @@ def _hide_behind(head: str, text: str) -> str:
         before = text[found.start() - 1 : found.start()]
         form = _UNTIL[before] if head is _ASSIGNED and before in _UNTIL else _VALUE
         value = _pattern(form).match(text, found.end())
-        # "Authorization: Bearer ***" has lost its secret already.
-        if value is not None and value[0] and value[0].lower() not in ("bearer", "basic"):
+        # "Authorization: Bearer ***" has lost its secret already, and "user credentials: No such process" has none.
+        if (
+            value is not None
+            and value[0]
+            and value[0].lower() not in ("bearer", "basic")
+            and not _is_error(text, value)
+        ):
             parts += (text[done : found.end()], _quoted_like(value[0]))
             done = value.end()
     return "".join((*parts, text[done:])) if parts else text
+
+
+def _is_error(text: str, value: re.Match[str]) -> bool:
+    """Whether the C library's words for an error begin here (errno(3))."""
+    return any(text.startswith(words, value.start()) for words in _errors())
+
+
+@cache
+def _errors() -> tuple[str, ...]:
+    from os import strerror
+
+    return tuple(words for number in range(1, 134) if " " in (words := strerror(number)))
 
 
 def _names_secret(name: str, head: str) -> bool:

@@ -66,6 +66,17 @@ def test_a_start_under_way_is_judged_by_what_awaits_it() -> None:
     assert diagnose((), loading).root.id == "healthy"
 
 
+def test_a_refused_start_shows_what_the_ones_before_failed_of() -> None:
+    before = journal("ValueError: the frobnicator is bent")
+    refused = "sglang.service: Start request repeated too quickly."
+    after = [replace(line, invocation="later") for line in journal(refused)]
+    state = replace(FAILED, invocation="later", result="start-limit-hit")
+    root = diagnose((*before, *after), state).root
+    assert root.id == "start-limit-hit"
+    logged = [one.text for one in root.evidence if one.kind == "log"]
+    assert logged == ["ValueError: the frobnicator is bent", refused]
+
+
 def test_active_is_no_proof_where_it_failed_after_the_start() -> None:
     assert diagnose(journal("torch.OutOfMemoryError: CUDA out of memory."), ACTIVE).root.id == "gpu-out-of-memory"
 

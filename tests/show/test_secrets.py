@@ -79,6 +79,11 @@ def test_others(name: str) -> None:
         ("sk-proj-abcdefghijklmnop", "***"),
         ("k=-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nx", "k=***\nx"),
         ("Unexpected key: model.layers.0", "Unexpected key: model.layers.0"),
+        (
+            "Failed to determine user credentials: No such process",
+            "Failed to determine user credentials: No such process",
+        ),
+        ("password: No", "password: ***"),
         ("--max-tokens 5 MAX_TOKEN=5", "--max-tokens 5 MAX_TOKEN=5"),
         ("TOKENIZERS_PARALLELISM=false", "TOKENIZERS_PARALLELISM=false"),
         ("/usr/local/cuda-12.8/bin:/usr/bin", "/usr/local/cuda-12.8/bin:/usr/bin"),
