@@ -70,9 +70,10 @@ _CONFLICT: Final = (
         needs="found",
     ),
     *any_of(
-        "requires",
-        "needs",
-        "available in",
+        ">=",
+        "≥",
+        "==",
+        "at least",
         pattern=r"Error.*\b(?:requires?|needs|available in) `?(?P<package>"
         + _PACKAGE
         + r")`?(?: version)? ?(?:>=|≥|==|at least(?: version)?) ?v?\d(?!.*not installed)",
@@ -168,7 +169,7 @@ _WANTED: Final = (
     r"requires? (?:the )?(?:package )?"
     + _NAMED
     + r"(?: (?:package|library|module)\b|,? but \S+ not installed| to be installed)"
-    r"|requires? (?:installation of \w|<[\w.-]+>(?: to be|\.?$)|" + _PACKAGE + r"\.?$)"
+    r"|requires? installation of \w"
     r"|requires the (?P<module2>\w+) library but it was not found"
     r"|requires (?!.*(?:CUDA|nvcc|toolkit|driver)).{1,60} to be installed"
     r"|(?:package|library|module) (?:\([^)]*\) )?is required when"
@@ -200,7 +201,8 @@ _MISSING: Final = (
         r"|(?<!CUDA )is required (?:for|to|when)"
         r"|(?<!object )\b(?:requires?|needs?|required)\b(?!.{1,60}(?:>=|at least|GPU|driver|CUDA)))",
     ),
-    *any_of("requires", "required", pattern=_WANTED),
+    *any_of(" package", " library", " module", "installed", "installation of", pattern=_WANTED, needs="require"),
+    Signature("requires ", r"requires (?:<[\w.-]+>|nvidia-[\w-]+|DeepGEMM|deep_gemm|FlashInfer|flash_attn|Triton)\.?$"),
     Signature(
         "nstall",
         r"requires (?P<module>[\w.-]+); install it|(?:; |\. |Error: )[Ii]nstall (?:the pinned \w+ )?"
