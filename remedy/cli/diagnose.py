@@ -63,6 +63,7 @@ def replayed(unit: str, path: str, gpu_arch: str | None) -> Look:
     """The look that a snapshot file holds. Raises UsageError where it is none."""
     from remedy.facts.recorded import ReplayRunner, ReplayView
     from remedy.facts.snapshot_file import load, of_another_remedy
+    from remedy.unit.names import service_name
 
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -72,6 +73,10 @@ def replayed(unit: str, path: str, gpu_arch: str | None) -> Look:
     recording = load(text, path)
     if note := of_another_remedy(recording, path, __version__):
         print(note, file=sys.stderr)
+    name, of = service_name(unit), recording.about.get("unit") or unit
+    if name != service_name(of):
+        hint = f"remedy diagnose {of} --snapshot {path}"
+        raise UsageError(f"--snapshot {path} is of {service_name(of)}, not of {name}", hint=hint)
     owner = recording.about.get("owner") or None
     machine = seen_through(ReplayView(recording), ReplayRunner(recording), user=owner is not None, owner=owner)
     return look(unit, machine, gpu_arch=gpu_arch or recording.about.get("gpu_arch") or None)

@@ -198,11 +198,11 @@ def chain(look: Look, root: Finding) -> list[tuple[str, str]]:
 def found_text(resolution: Resolution, environment: Mapping[str, Variable]) -> str:
     """The nvcc that a library found, by which step of its lookup, and the line that set it."""
     what = resolution.nvcc or resolution.toolkit
-    version = f" {dotted(resolution.nvcc_version)}" if resolution.nvcc_version else ""
+    version = f"nvcc {dotted(resolution.nvcc_version)}: " if resolution.nvcc_version else ""
     through = f", through {resolution.found_by}" if resolution.found_by else ""
     variable = environment.get(resolution.variable or resolution.found_by)
     place = f", set in {variable.source}" if variable and variable.source.line else ""
-    return f"nvcc{version}: {what}{through}{place}"
+    return f"{version}{what}{through}{place}"
 
 
 def gpus_text(gpus: Sequence[Gpu]) -> str:

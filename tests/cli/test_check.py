@@ -1,11 +1,17 @@
-"""The preflight says what keeps systemd from starting a unit at all."""
+"""What is said of a unit that can't be looked at, or that systemd would not start at all."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from remedy.causes.engine import keeps_from_starting
+from remedy.cli.diagnose import replayed
+from remedy.errors import UsageError
+from remedy.facts.recorded import Recording
 from remedy.facts.run import NoRunner
+from remedy.facts.snapshot_file import about, dump
 from remedy.road import Machine, load_service
 from remedy.unit.manager import manager_from
 from tests.memory import MemoryView
@@ -30,3 +36,12 @@ def test_faults_of_the_unit_s_own_text(text: str, cause: str | None) -> None:
     machine = Machine(view, NoRunner("only read"), manager_from(view, 252))
     found = keeps_from_starting(load_service("a", machine))
     assert (found[0] if found else None) == cause
+
+
+def test_a_snapshot_of_another_unit(tmp_path: Path) -> None:
+    """Its own unit is the only one that was recorded: any other would seem not to exist."""
+    path = tmp_path / "facts.json"
+    path.write_text(dump(Recording(about=about("a", None, "1", user=False))))
+    with pytest.raises(UsageError, match=r"is of a\.service, not of b\.service") as caught:
+        replayed("b", str(path), None)
+    assert caught.value.hint == f"remedy diagnose a --snapshot {path}"

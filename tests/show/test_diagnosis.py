@@ -11,6 +11,7 @@ import pytest
 from remedy.causes.engine import explain
 from remedy.causes.types import Diagnosis, Evidence, Finding
 from remedy.facts.types import Missing, UnitState
+from remedy.jit.types import Resolution
 from remedy.road import look, tree
 from remedy.show.diagnosis import diagnosis_text, explained_text, log_text, time_of
 from remedy.value import replace
@@ -98,3 +99,29 @@ def test_nothing_found_is_told_from_nothing_seen(tmp_path: Path, state: UnitStat
     snapshot = replace(seen.snapshot, state=state, missing=missing)
     text = diagnosis_text(replace(seen, snapshot=snapshot, diagnosis=well))
     assert ("\n\nNot known\n  interpreter  this user may not look there: run as root" in text) == said
+
+
+@pytest.mark.parametrize(
+    ("cause", "nvcc_version", "shown"),
+    [
+        ("nvcc-too-old", (12, 8), "found  nvcc 12.8: /opt/cuda/bin/nvcc, through CUDA_HOME"),
+        # Nothing is found there, and the verdict's own sentence is not said twice.
+        ("cuda-home-invalid", None, "takes  /opt/cuda/bin/nvcc, through CUDA_HOME"),
+    ],
+)
+def test_what_is_not_there_is_not_called_found(
+    tmp_path: Path, cause: str, nvcc_version: tuple[int, int] | None, shown: str
+) -> None:
+    unit = tmp_path / "etc/systemd/system/a.service"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("[Service]\nExecStart=/root/venv/bin/python3 -m sglang.launch_server\n")
+    verdict = "FlashInfer takes /opt/cuda"
+    root = Finding(cause, True, "likely", True, verdict, (Evidence("fact", verdict, "/a:1"),), ("flashinfer",))
+    taken = Resolution("flashinfer", "0.7", "/opt/cuda", "CUDA_HOME", nvcc="/opt/cuda/bin/nvcc")
+    seen = replace(
+        look("a", tree(str(tmp_path))),
+        diagnosis=Diagnosis((root,)),
+        resolutions=(replace(taken, nvcc_version=nvcc_version),),
+    )
+    text = diagnosis_text(seen)
+    assert f"Why\n  {shown}\n" in text and text.count(verdict) == 1
