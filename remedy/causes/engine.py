@@ -9,7 +9,7 @@ from remedy.causes import catalogue, claims, reading
 from remedy.causes.case import Case, by_signatures
 from remedy.causes.entry import Cause, Claim, Signature, Weight
 from remedy.causes.scan import Scan, Scanner
-from remedy.causes.shared import CHECKED, FELL_BACK, NEVER_STARTED
+from remedy.causes.shared import BUILD_FAILED, CHECKED, FELL_BACK, NEVER_STARTED
 from remedy.causes.telling import says_only_that, speaks_of_compilers
 from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
 from remedy.facts.types import LogLine, Snapshot
@@ -254,15 +254,23 @@ def _aside(case: Case, cause: Cause, claim: Claim, others: tuple[Claim, ...]) ->
     return replace(claim, weight=Weight.ASIDE, certainty="possible")
 
 
+#: What a shell, make or a launcher says of a program that is not there: whatever ran it may go on without.
+_SHELLS: Final = r"(?:^|/)(?:\w*sh|sudo|g?make|env)(?::|\[).*(?:not found|No such file)|^Command '\S+' not found, but"
+
 #: Lines behind a refusal in which the program says what it does instead.
 _NEXT: Final = 8
 
 
 def _survived(case: Case, claim: Claim, others: tuple[Claim, ...]) -> bool:
-    """Whether the program went past the claim's lines: it ended of data, in a traceback that leads elsewhere; or said
-    that it does without what they refused, and ended of something that is known, or no compiler's."""
+    """Whether the program went past the claim's lines: it ended of data, in a traceback that leads elsewhere; they are
+    a shell's, and it ended of something that is known; or it said that it does without what they refused, and ended
+    of something that is known, or no compiler's."""
     last = case.last_word
     if last and last.number > claim.last_line and reading.ended_elsewhere(case) and case.raised_elsewhere():
+        return True
+    shells = all(re.search(_SHELLS, one.text) for one in claim.evidence if one.kind == "log")
+    known = any(other.weight == Weight.DECISIVE and other.last_line > claim.last_line for other in others)
+    if shells and known and not case.has(*BUILD_FAILED):
         return True
     went_on = [hit.line.number for hit in case.hits(*FELL_BACK) if 0 < hit.line.number - claim.last_line <= _NEXT]
     if not went_on:

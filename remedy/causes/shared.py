@@ -286,7 +286,7 @@ TIMED_OUT: Final = any_of(
     "State 'start",
     "Timed out starting ",
     pattern=r"(?:(?P<unit>[\w@.:\\-]+\.service): )?(?:[Ss]tart(?:-pre|-post)? operation timed out"
-    r"|State 'start\S*' timed out)|Timed out starting ",
+    r"|State 'start\S*' timed out)|^Timed out starting (?:\S+\.service\b|.*\.$)",
 )
 # A module of a JIT cache, as loaders and tracebacks name it.
 CACHED_MODULE: Final = any_of(

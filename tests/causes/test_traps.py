@@ -250,3 +250,19 @@ def test_torch_s_warning_of_nvml_is_no_cause_of_another_failure() -> None:
     warned = "cuda/__init__.py:953: UserWarning: Can't initialize NVML"
     assert engine.explain([warned]).root.id == "gpu-missing"
     assert engine.explain([warned, "TypeError: 'NoneType' object is not subscriptable"]).root.id == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("said", "alone"),
+    [
+        ("/bin/sh: 1: nvcc: not found", "nvcc-not-found"),
+        ("Command 'nvcc' not found, but can be installed with:", "nvcc-not-found"),
+        ("sudo: nvcc: command not found", "nvcc-not-found"),
+        ("make: gcc: No such file or directory", "host-compiler-missing"),
+    ],
+)
+def test_a_shell_s_word_in_passing_is_no_cause_of_what_is_known_to_have_ended_it(said: str, alone: str) -> None:
+    assert engine.explain([said]).root.id == alone
+    assert engine.explain([said, "OSError: [Errno 98] Address already in use"]).root.id == "port-in-use"
+    failed = [said, "ninja: build stopped: subcommand failed.", "OSError: [Errno 98] Address already in use"]
+    assert engine.explain(failed).root.id == alone
