@@ -275,8 +275,11 @@ SHARED_OBJECT: Final = Signature(
     r"(?P<lib>lib[\w+.-]*\.so[.\d]*|[\w.-]+\.so[.\d]*)(?: \(deleted\))?: cannot open shared object"
     r"(?! file: Permission)",
 )
-# ld.so writes a colon, who retypes its line often none: then only a name that can't be prose counts.
-UNDEFINED_SYMBOL: Final = Signature("undefined symbol", r"undefined symbol(?:: | (?=_Z|cu[A-Z]))(?P<symbol>\w+)")
+# ld.so writes a colon, who retypes its line often none: then only a name that can't be prose counts. A name in marks
+# of emphasis or quotation may have lost its leading underscore to them.
+UNDEFINED_SYMBOL: Final = Signature(
+    "undefined symbol", r"undefined symbol(?:: [*`'\"]*| (?=_Z|cu[A-Z]))(?P<symbol>\w+)"
+)
 # The kernel's last line of a report, and up to Linux 5.0 also the one that says whom it chose.
 OUT_OF_MEMORY_KILL: Final = any_of(
     "Killed process", "Kill process", pattern=r"Kill(?:ed)? process (?P<pid>\d+),? \((?P<victim>[^)]*)\)"

@@ -159,6 +159,7 @@ _LIBCUDA: Final = (
         pattern=r"Unable to (?:find|dynamically load the) \"?cuda\"? (?:lib under|shared library)",
         library="cudarc",
     ),
+    Signature("has no attribute 'cuInit'", library="tinygrad"),
     # a stub, one that could not be initialised, and TensorFlow 1 of one that it could not load
     *answered(34, 303),
     Signature("cuInit", r"cuInit: CUresult\(-1\)"),

@@ -71,6 +71,8 @@ _UNSUPPORTED: Final = (
     Signature(
         "nsupported GNU version", r"versions? later than (?P<highest>\d+) are not supported|nsupported GNU version"
     ),
+    # the line alone where a mail or a terminal wrapped it, and what CUDA wrote up to 5.0
+    Signature("GNU version! gcc"),
     Signature("Host compiler targets unsupported OS"),
     Signature("nsupported clang version"),
     # the rest of nvcc's list (crt/host_config.h)

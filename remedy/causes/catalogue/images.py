@@ -5,7 +5,7 @@ from __future__ import annotations
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.catalogue.targets import CONDITIONAL
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import EMPTY_ARCHS, NO_KERNEL_IMAGE, NVRTC, NVRTC_TARGET, SOURCE_ERRORS
 from remedy.hints import Final
 
@@ -36,6 +36,12 @@ _KERNEL_CODES: Final = (
     Signature("GPU is too old"),
     Signature("CUDA kernel", r"has no device code compatible with CUDA arch (?P<arch>\d+)"),
     Signature("is not compatible with compile time compute cap", library="text-embeddings-inference"),
+    # extensions that are built for the GPU of the machine that built them, and look for their code themselves
+    Signature("Could not find compatible", r"compatible \w+ extension for compute capability (?P<arch>\d+)"),
+    Signature("kernel is not available", r"\b(?P<arch>SM\d+) kernel is not available", library="sageattention"),
+    Signature("Unsupported CUDA architecture: sm", library="sageattention"),
+    # torch, of a GPU that came after the CUDA it was built with
+    Signature("requires CUDA_VERSION >= ", library="torch"),
 )
 # DeepGEMM and Triton load what a failed compile left, too.
 _INVALID_IMAGE: Final = Signature("device kernel image is invalid")
@@ -44,8 +50,14 @@ _IMAGE_GPU: Final = (
     Signature("upported in this version of the container"),
     Signature("not supported by this container"),
     Signature("No supported GPU(s) detected"),
+    # xFormers, of each operator that it could have taken
+    Signature("requires device with capability", library="xformers"),
 )
-_ATTENTION_GPU: Final = Signature("only supports Ampere GPUs or newer")
+_ATTENTION_GPU: Final = any_of(
+    "only supports Ampere GPUs",
+    "only supports Hopper GPUs",
+    pattern=r"only supports (?:Ampere|Hopper) GPUs(?: or newer)?",
+)
 # FlashAttention 1 and 2, a TORCH_CHECK of the capabilities it has kernels for
 _ATTENTION_CHECK: Final = Signature("Expected is_sm", r"Expected is_sm\w+.* to be true, but got false")
 _TRITON_GPU: Final = Signature("too old to be supported by the triton GPU compiler", library="inductor")
@@ -54,7 +66,7 @@ _TRITON_GPU: Final = Signature("too old to be supported by the triton GPU compil
 def _no_image(case: Case) -> Claim | None:
     sm = case.facts.sm
     facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm else ()
-    hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, _ATTENTION_GPU, _ATTENTION_CHECK, _TRITON_GPU, CONDITIONAL)
+    hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, *_ATTENTION_GPU, _ATTENTION_CHECK, _TRITON_GPU, CONDITIONAL)
     if not case.has(SOURCE_ERRORS):
         hits += case.hits(_INVALID_IMAGE)
     warned = case.hits(_TORCH_WARNING)
@@ -90,7 +102,7 @@ CAUSES: Final = (
             _INVALID_IMAGE,
             SOURCE_ERRORS,
             *_IMAGE_GPU,
-            _ATTENTION_GPU,
+            *_ATTENTION_GPU,
             CONDITIONAL,
             _ATTENTION_CHECK,
             _TRITON_GPU,

@@ -33,6 +33,16 @@ _LOAD: Final = (
         + _CUDA_LIBRARY
         + r"\w*\.so(?:\.\d+)*)",
     ),
+    # cuDNN's own loader of its parts
+    Signature("load symbol cu", r"(?:annot|ould not) load symbol (?P<lib>cudnn|cublas)"),
+    Signature("ould not locate cu", r"ould not locate (?P<lib>cu[\w.]+\.dll)"),
+    # tinygrad binds what it finds in the library, which is nothing where there is none
+    *any_of(
+        "has no attribute 'nv",
+        "failed to load library nv",
+        pattern=r"(?:has no attribute '|failed to load library )(?P<lib>nvrtc|nvJitLink|nvjitlink|nvvm)",
+        library="tinygrad",
+    ),
     Signature("libNVVM", r"(?P<lib>libNVVM) (?:cannot be found|is not available)", library="numba"),
     Signature("library nvvm not found", library="numba"),
     Signature("CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED"),
@@ -213,7 +223,7 @@ def _mismatch(case: Case) -> Claim | None:
     wheels = tuple(
         hit
         for hit in case.hits(UNDEFINED_SYMBOL)
-        if hit.groups["symbol"].startswith(("_Z", "aoti_", "torch_", "TVMFFI", "THP"))
+        if hit.groups["symbol"].startswith(("_Z", "ZN", "aoti_", "torch_", "TVMFFI", "THP"))
     )
     # A module of a JIT cache was built here: its wrong symbols are another cause's.
     hits = tuple(

@@ -161,6 +161,11 @@ _PTXAS_VERSION: Final = (
     Signature("ptxas too old", library="jax"),
     Signature("ptxas does not support CC", library="jax"),
 )
+# What XLA thinks of the ptxas that it found: it goes on, and may compile wrongly or not at all.
+_PTXAS_WARNED: Final = (
+    Signature("using ptxas", r"using ptxas [\d.]+x?, (?:which is older than|but TF requires)", library="jax"),
+    Signature("Invoking ptxas with version", library="jax"),
+)
 # Triton's own ptxas, as subprocess and Triton tell of its failure; what it said itself may stand elsewhere.
 _BUNDLED_PTXAS: Final = Signature(
     "backends/nvidia/bin/ptxas'", r"--gpu-name=sm_(?P<arch>1\d\d)", needs="exit status 255", weak=True, library="triton"
@@ -200,7 +205,10 @@ def _ptxas(case: Case) -> Claim | None:
     if unknown:
         return claim_from(unknown, facts, certainty="likely")
     wordless = _wordless(case)
-    return claim_from(wordless, facts, certainty="likely", weight=Weight.DECISIVE) if wordless else None
+    if wordless:
+        return claim_from(wordless, facts, certainty="likely", weight=Weight.DECISIVE)
+    warned = case.hits(*_PTXAS_WARNED)
+    return claim_from(warned, facts, certainty="possible", weight=Weight.NOTED) if warned else None
 
 
 CAUSES: Final = (
@@ -277,6 +285,7 @@ CAUSES: Final = (
             _PTXAS_NEEDS,
             *_PTXAS_VERSION,
             _PTXAS_KNOWN,
+            *_PTXAS_WARNED,
             _BUNDLED_PTXAS,
             _PTXAS_SAID,
             *TRITON_AT_WORK,
