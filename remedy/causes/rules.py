@@ -178,7 +178,7 @@ def arch_list_fault(name: str, value: str, facts: PartialFacts) -> str | None:
     """What is wrong with an architecture list: its form, or that none of its entries serves the GPU.
 
     FlashInfer splits FLASHINFER_CUDA_ARCH_LIST at single blanks (0.3.1 to 0.7.4, ``compilation_context.py``); torch
-    takes blanks or semicolons and knows no ``f`` (2.6 to 2.14, ``cpp_extension.py``).
+    takes blanks or semicolons and knows no ``f`` (2.6 to 2.15, ``cpp_extension.py``).
     """
     if name == "FLASHINFER_CUDA_ARCH_LIST" and re.search(r"[,;\t]|  |^ | $", value):
         return f"{name}={value!r}: entries are parted by exactly one blank"

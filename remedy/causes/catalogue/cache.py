@@ -243,7 +243,7 @@ CAUSES: Final = (
             "well.",
             sources=(
                 "flashinfer 0.2 to 0.7, jit/core.py and jit/env.py",
-                "torch 2.6 to 2.14, utils/cpp_extension.py",
+                "torch 2.6 to 2.15, utils/cpp_extension.py",
             ),
         ),
     ),

@@ -166,7 +166,7 @@ CAUSES: Final = (
             "Debian's nvidia-cuda-toolkit is too old for any Blackwell GPU.",
             sources=(
                 "flashinfer 0.5 to 0.7, jit/cpp_ext.py",
-                "torch 2.6 to 2.14, utils/cpp_extension.py",
+                "torch 2.6 to 2.15, utils/cpp_extension.py",
                 "apache-tvm-ffi 0.1, cpp/extension.py",
             ),
         ),

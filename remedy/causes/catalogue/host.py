@@ -187,7 +187,7 @@ CAUSES: Final = (
             avoid="CC=clang alone can break nvcc, which gets it as -ccbin.",
             sources=(
                 "triton 3.0 to 3.9, runtime/build.py",
-                "torch 2.6 to 2.14, _inductor/cpp_builder.py",
+                "torch 2.6 to 2.15, _inductor/cpp_builder.py",
                 "nvcc --help",
             ),
         ),

@@ -143,7 +143,7 @@ CAUSES: Final = (
             "difference is only a warning and harmless.",
             mending="A toolkit of torch's major, best the same minor; CUDA_HOME and PATH pointed to it.",
             avoid="Don't downgrade torch to fit an old compiler, unless the driver can't run the newer CUDA either.",
-            sources=("torch 2.6 to 2.14, utils/cpp_extension.py, _check_cuda_version",),
+            sources=("torch 2.6 to 2.15, utils/cpp_extension.py, _check_cuda_version",),
         ),
     ),
     Cause(

@@ -263,7 +263,7 @@ CAUSES: Final = (
             "0.5.5 to 0.5.23 overwrites FLASHINFER_CUDA_ARCH_LIST when it loads the model.",
             sources=(
                 "flashinfer 0.3.1 to 0.7.4, compilation_context.py",
-                "torch 2.6 to 2.14, utils/cpp_extension.py, _get_cuda_arch_flags",
+                "torch 2.6 to 2.15, utils/cpp_extension.py, _get_cuda_arch_flags",
                 "apache-tvm-ffi 0.1, cpp/extension.py",
             ),
         ),
