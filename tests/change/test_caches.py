@@ -160,8 +160,8 @@ def test_a_tree_deeper_than_any_cache_is_reported(home: Path) -> None:
 
 
 @needs_root
-def test_deletion_never_leaves_the_tree_through_a_link(home: Path, tmp_path: Path) -> None:
-    precious = tmp_path / "precious"
+def test_deletion_never_leaves_the_tree_through_a_link(home: Path, passable: Path) -> None:
+    precious = passable / "precious"
     precious.mkdir()
     (precious / "file").write_text("x")
     path = entry(home)
@@ -231,8 +231,8 @@ def whole_road(path: Path) -> int:
 
 @needs_root
 @pytest.mark.parametrize("stays", [1, 10_000])
-def test_a_link_swapped_in_at_any_call_never_reaches_what_is_roots(home: Path, tmp_path: Path, stays: int) -> None:
-    precious = tmp_path / "precious"
+def test_a_link_swapped_in_at_any_call_never_reaches_what_is_roots(home: Path, passable: Path, stays: int) -> None:
+    precious = passable / "precious"
     for name in ("sampling", "keep"):
         (precious / name).mkdir(parents=True)
         (precious / name / "file").write_text("x")
@@ -261,8 +261,8 @@ def test_a_link_swapped_in_at_any_call_never_reaches_what_is_roots(home: Path, t
 
 
 @needs_root
-def test_a_folder_of_roots_that_others_can_change_is_refused(tmp_path: Path) -> None:
-    shared = tmp_path / "shared"
+def test_a_folder_of_roots_that_others_can_change_is_refused(passable: Path) -> None:
+    shared = passable / "shared"
     (shared / "sampling").mkdir(parents=True)
     shared.chmod(0o777)
     with pytest.raises(Refused, match="others can change it"):
@@ -270,12 +270,12 @@ def test_a_folder_of_roots_that_others_can_change_is_refused(tmp_path: Path) -> 
 
 
 @needs_root
-def test_a_link_in_a_sticky_folder_is_refused(tmp_path: Path) -> None:
-    shared = tmp_path / "shared"
+def test_a_link_in_a_sticky_folder_is_refused(passable: Path) -> None:
+    shared = passable / "shared"
     shared.mkdir()
     shared.chmod(0o1777)
-    (tmp_path / "precious" / "sampling").mkdir(parents=True)
-    (shared / "torchinductor_llm").symlink_to(tmp_path / "precious")
+    (passable / "precious" / "sampling").mkdir(parents=True)
+    (shared / "torchinductor_llm").symlink_to(passable / "precious")
     with pytest.raises(Refused, match="symlink in a folder that everybody"):
         caches.look(str(shared / "torchinductor_llm/sampling"), ID, 0)
 

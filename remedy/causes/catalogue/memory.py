@@ -1,0 +1,219 @@
+"""Memory: of the device and of the host."""
+
+from __future__ import annotations
+
+import re
+
+from remedy.causes.case import Case, Hit, claim_from
+from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
+from remedy.causes.shared import BUILD_FAILED, OUT_OF_MEMORY_KILL
+from remedy.hints import Final
+
+_GPU_MEMORY: Final = (
+    Signature("CUDA out of memory"),
+    Signature("OutOfMemoryError", r"(?:torch(?:\.cuda)?\.|cuda\.(?:memory\.)?)OutOfMemoryError"),
+    Signature("out of memory", r"(?i:(?:CUDA|HIP)(?: runtime| driver)? (?:error|failure))[^,;]{0,40}out of memory"),
+    Signature(
+        "out of memory",
+        r"\b(?:CUDA|cuda(?:Error|Malloc|Memcpy|Host)\w*|cuMem\w+|GPU|VRAM|cuBLAS)\b.{0,80}out of memory",
+    ),
+    Signature("RESOURCE_EXHAUSTED", r"RESOURCE_EXHAUSTED: .{0,20}[Oo]ut of memory", library="jax"),
+    Signature("cudaErrorMemoryAllocation"),
+    Signature("emory allocation ", r"(?:CUDA|GPU|VRAM|[Dd]evice) memory allocation (?:error|fail)"),
+    Signature("CUDA_ERROR_OUT_OF_MEMORY"),
+    Signature("cudaMalloc failed: out of memory"),
+    Signature("o available memory for the cache blocks"),
+    Signature(
+        "KV cache",
+        r"(?:larger than|exceeds?|greater than|[Nn]ot enough) .{0,80}KV cache"
+        r"|KV cache .{0,80}(?:larger|not enough|insufficient)",
+    ),
+    Signature("kv cache", r"(?i)to serve at least one request .*kv cache|not enough .{0,30}kv cache"),
+    Signature("on startup is less than", library="vllm"),
+    Signature("is less than desired GPU memory utilization"),
+    # SGLang, and text-generation-inference at its warm-up
+    Signature("Not enough memory", r"Not enough memory(?:\. Please try| to handle)"),
+    # ExLlamaV2, MLC, other makers' back ends
+    *any_of(
+        "device memory",
+        "gpu memory",
+        "GPU memory",
+        "VRAM",
+        # an advice says "if"
+        pattern=r"(?i)^(?!.*\b(?:if|when)\b).*\b(?:lack of|insufficient|not? enough|out of) (?:free |available )?"
+        r"(?:(?:gpu|device) memory\b|vram\b)",
+    ),
+    # TensorRT's builder and its runtime
+    Signature("OutOfMemory", r"\[TRT\].*\bOutOfMemory\b", library="tensorrt"),
+    Signature("could not be allocated", r"GPU memory \(\d+ bytes\) could not be allocated", library="tensorrt"),
+    Signature("Not enough space for mamba", library="sglang"),
+    Signature("HBM is free", r"needs ~?[\d.]+ ?GB but only .* HBM is free", library="sglang"),
+    Signature(
+        "mem-fraction-static", r"(?:[Nn]ot enough|does not fit|[Ii]ncrease|[Rr]educe|memory).{0,80}mem-fraction-static"
+    ),
+    Signature(
+        "buffer",
+        # llama.cpp's buffers by the back end's name: CPU, CPU_Mapped, CPU_REPACK are host memory
+        r"^(?!.*ggml_backend_cpu).*(?:unable|failed) to allocate (?:(?!CPU)\w+ )?(?:pp )?buffers?"
+        r"|allocating [\d.]+ MiB on device \d+: cudaMalloc failed",
+    ),
+    Signature("ailed to allocate", r"[Ff]ailed to allocate .{0,60}(?:GPU|CUDA|device|VRAM)"),
+    Signature("_STATUS_ALLOC_FAILED", r"\bCU(?:BLAS|SPARSE|SOLVER|RAND)_STATUS_ALLOC_FAILED"),
+    Signature("DEVICE_ALLOCATION_FAILED"),
+    # torch, of its first call
+    Signature("out of memory", r"cudaGetDeviceCount.* Error 2: out of memory"),
+    Signature("load full model on GPU", library="ollama"),
+    Signature("memory capacity is unbalanced"),
+)
+
+_OOM_RESULT: Final = Signature(
+    "oom-kill",
+    r"Failed with result 'oom-kill'|\(Result: oom-kill|oom-kill:(?:.*\btask=(?P<asked>[^,]+))?|result=oom-kill",
+)
+_OOM_UNIT: Final = Signature("killed by the OOM killer")
+# The kernel's report but for its last line, which a paste may lack: who asked for memory, the limit's statistics, who
+# was reaped.
+_OOM_REPORT: Final = any_of(
+    "invoked oom-killer",
+    "Memory cgroup stats for",
+    "oom_reaper",
+    pattern=r"(?P<asked>\S+) invoked oom-killer|Memory cgroup stats for"
+    r"|oom_reaper: reaped process \d+ \((?P<victim>[^)]*)\)",
+)
+_OOM_RAY: Final = Signature("OOM killer due to high memory usage", weak=True)
+# systemd-oomd's own lines, of which a terminal cuts the long ones, and the manager's.
+_OOM_D: Final = (
+    Signature("memory pressure", r"[Kk]illed (?:\S+ )?due to memory pressure|systemd-oomd .*[Kk]illed"),
+    Signature("due to memory used", r"[Kk]illed \S+ due to memory used"),
+    Signature("illed /", r"(?:^|oomd\[\d+\]: )Killed /\S+\.slice\b"),
+    Signature("systemd-oomd killed"),
+)
+_OOM_K8S: Final = Signature("OOMKilled")
+_OOM_NODE: Final = Signature(
+    "node running low on memory", r"killed due to the node running low on memory|running low on memory"
+)
+_OOM_CGROUP: Final = Signature("emory cgroup out of memory")
+_SIGKILL: Final = Signature("9/KILL", r"status=9/KILL", weak=True)
+_EXIT_137: Final = Signature(
+    "xit", r"[Ee]xit(?:ed)?[ _]?(?:with )?(?:[Cc]ode|[Ss]tatus)?[\"']?[:=]? ?\(?137\b", weak=True, needs="137"
+)
+_MINUS_9: Final = (
+    Signature("signal=KILL", weak=True),
+    Signature("SIGKILL", r"(?<!after )(?<!survived )(?<!ending )(?<!via )(?<!\) with signal )SIGKILL", weak=True),
+    *any_of(
+        "exit",
+        "returncode",
+        "signal",
+        pattern=r"(?:exit ?code|exited with|exits with return code|signal|returncode)[ :=]*-9\b",
+        weak=True,
+        needs="-9",
+    ),
+)
+# SGLang ends itself and its children so once one of them failed (kill_process_tree); systemd, who won't stop in time.
+_KILLED_BY_OTHERS: Final = any_of(
+    "sigquit from a child", "with signal SIGKILL", "timed out. Killing", pattern="", weak=True
+)
+_HOST_MEMORY: Final = (
+    Signature("DefaultCPUAllocator"),
+    # memory that may not be locked (RLIMIT_MEMLOCK: mlock(2), RDMA's registrations) is not memory that there is not
+    Signature("annot allocate memory", r"\[Errno 12\]|^(?!.*(?:insert module|\bmlock|\bibv_)).*Cannot allocate memory"),
+    Signature("ggml_aligned_malloc: insufficient memory"),
+    Signature("buffer", r"(?:unable|failed) to allocate CPU\w* buffer|ggml_backend_cpu\w*: failed to allocate buffer"),
+    Signature("equires more system memory"),
+    Signature("ot enough host memory", library="sglang"),
+    Signature("MemoryError", r"^MemoryError$|\b_ArrayMemoryError: "),
+    # what C++, Rust and Go end with
+    Signature("std::bad_alloc", r"^(?!.*(?:cuda|out_of_memory)).*std::bad_alloc"),
+    Signature("memory allocation of ", r"^memory allocation of \d+ bytes failed"),
+    Signature("runtime: out of memory"),
+    Signature("low on resource: memory", library="kubelet"),
+)
+_COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbinary|clang)"
+
+
+def _of_compiler(hit: Hit) -> bool:
+    program = hit.groups.get("asked") or hit.groups.get("victim", "")
+    return re.fullmatch(_COMPILERS, program.strip()) is not None
+
+
+def _oom_killed(case: Case) -> Claim | None:
+    kills = case.hits(*OUT_OF_MEMORY_KILL)
+    servers = tuple(hit for hit in kills if not _of_compiler(hit))
+    if kills and not servers:
+        return None
+    told = tuple(hit for hit in case.hits(_OOM_RESULT) if not _of_compiler(hit))
+    hits = told + case.hits(_OOM_UNIT, *_OOM_D, _OOM_K8S, _OOM_NODE) + servers
+    if not kills:
+        hits += case.hits(_OOM_CGROUP) + tuple(hit for hit in case.hits(*_OOM_REPORT) if not _of_compiler(hit))
+    if hits:
+        return claim_from(tuple(sorted(hits, key=lambda hit: hit.line.number)))
+    if case.has(_OOM_RAY):
+        return claim_from(case.hits(_OOM_RAY), certainty="possible", weight=Weight.NOTED)
+    memory = case.hits(*_HOST_MEMORY)
+    if memory:
+        return claim_from(memory, certainty="likely")
+    killed = case.hits(*_MINUS_9) + (() if case.has(*_KILLED_BY_OTHERS) else case.hits(_SIGKILL, _EXIT_137))
+    if killed and not case.has(*BUILD_FAILED):
+        return claim_from(killed, certainty="possible", weight=Weight.HINT)
+    return None
+
+
+CAUSES: Final = (
+    Cause(
+        id="gpu-out-of-memory",
+        title="device memory is not enough",
+        handling="advise",
+        rank=55,
+        summary="The GPU's memory is not enough for the model, its cache, or what else runs on it.",
+        advice="`nvidia-smi` shows who holds memory; then lower --mem-fraction-static or --gpu-memory-utilization, the "
+        "context length, or raise tensor parallelism.",
+        signatures=_GPU_MEMORY,
+        page=Page(
+            meaning="Weights, KV cache, activations and CUDA graphs must fit into device memory together.",
+            origin="The model is too large for the GPUs given, another process (often the previous instance) still "
+            "holds memory, the context length is too high, or the fraction reserved is too greedy.",
+            recognised="`torch.OutOfMemoryError: CUDA out of memory`, `No available memory for the cache blocks`.",
+            mending="End what else uses the GPU; fewer or smaller sequences, quantised weights, more GPUs.",
+            avoid="It is no toolchain fault, and no fault of host memory either.",
+            sources=("torch, CUDA memory management notes",),
+        ),
+    ),
+    Cause(
+        id="oom-killed",
+        title="the kernel or systemd-oomd killed the service",
+        handling="advise",
+        rank=57,
+        summary="The service was killed because the machine, or its memory limit, ran out of host memory.",
+        advice="`journalctl -k -g 'Out of memory'` names victim and size; then MemoryMax=, fewer workers, or more RAM.",
+        judge=_oom_killed,
+        signatures=(
+            *OUT_OF_MEMORY_KILL,
+            _OOM_RESULT,
+            _OOM_UNIT,
+            *_OOM_REPORT,
+            _OOM_RAY,
+            *_OOM_D,
+            _OOM_K8S,
+            _OOM_NODE,
+            _OOM_CGROUP,
+            _SIGKILL,
+            _EXIT_137,
+            *_MINUS_9,
+            *_KILLED_BY_OTHERS,
+            *_HOST_MEMORY,
+            *BUILD_FAILED,
+        ),
+        results=("oom-kill",),
+        page=Page(
+            meaning="Host memory ran out, and a process of the unit was ended with SIGKILL. No program can log that.",
+            origin="Loading weights through host memory on several ranks at once, a page cache that can't be "
+            "dropped, a low MemoryMax=, a leak over weeks.",
+            recognised="`Failed with result 'oom-kill'`, `killed by the OOM killer`, the kernel's `Killed process … "
+            "(python3)`. If the victim is a compiler the cause is jit-build-out-of-memory. A plain `Killed` in vLLM's "
+            "own shutdown is none.",
+            mending="More memory or a smaller footprint; OOMPolicy= and OOMScoreAdjust= choose the victim.",
+            avoid="The restart that follows often fails for another reason (a cold kernel cache): mend both.",
+            sources=("systemd.service(5), OOMPolicy=", "systemd-oomd.service(8)"),
+        ),
+    ),
+)
