@@ -115,14 +115,17 @@ def look_here(unit: str, *, user: bool = False, gpu_arch: str | None = None) -> 
 def resolve_here(
     unit: str, *, user: bool = False, gpu_arch: str | None = None
 ) -> tuple[Service, tuple[Resolution, ...], tuple[Missing, ...]]:
-    """A unit of the machine that remedy runs on, what its JIT libraries will meet, and what could not be had of it; its
-    log is not asked for."""
+    """A unit of the machine that remedy runs on with what it names and is not there, what its JIT libraries will meet,
+    and what could not be had of it; its log is not asked for."""
     from remedy.jit import resolve_all
+    from remedy.unit.absent import absent
 
     here = _ask_here(unit, user, gpu_arch, journal=False)
     machine = here.machine()
     service, started, snapshot = gather(unit, machine, gpu_arch=gpu_arch, asked=here.asked)
-    return service, resolve_all(context_of(machine, service, started, snapshot)), snapshot.missing
+    resolutions = resolve_all(context_of(machine, service, started, snapshot))
+    service = replace(service, faults=(*service.faults, *absent(service, machine.view)))
+    return service, resolutions, snapshot.missing
 
 
 def gather(
@@ -183,9 +186,11 @@ def judge(machine: Machine, service: Service, started: Launch, snapshot: Snapsho
     from remedy.causes.engine import diagnose
     from remedy.jit import resolve_all
     from remedy.show.secrets import redact
+    from remedy.unit.absent import absent
     from remedy.unit.faults import mistakes
 
-    service = replace(service, faults=(*service.faults, *mistakes(service, started, machine.view)))
+    more = (*mistakes(service, started, machine.view), *absent(service, machine.view))
+    service = replace(service, faults=(*service.faults, *more))
     context = context_of(machine, service, started, snapshot)
     resolutions = resolve_all(context)
     diagnosis = diagnose(service, started, snapshot, resolutions).rewritten(redact)

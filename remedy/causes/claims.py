@@ -16,6 +16,7 @@ def combined(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:
     said = _said_by_systemd(case, cause)
     if said:
         claim = _joined(claim, said, Weight.DECISIVE)
+    claim = _with_absence(case, cause, claim)
     claim = _with_foresight(case, cause, claim or _by_facts(case, cause))
     fault = next(iter(_faults(case, cause)), None)
     if claim is not None and fault and cause.handling == "advise":
@@ -56,6 +57,21 @@ def _faults(case: Case, cause: Cause) -> tuple[Fault, ...]:
     """
     stopped = case.load_state in cause.load_states if cause.load_states else not case.environment_known
     return tuple(fault for fault in case.faults if fault.kind in cause.faults and stopped)
+
+
+def _with_absence(case: Case, cause: Cause, claim: Claim | None) -> Claim | None:
+    """What is not there now confirms what a failed start said; where none did, the next start will end of it."""
+    missing = next((fault for fault in case.faults if fault.kind in cause.absences), None)
+    if missing is None:
+        return claim
+    seen = (Evidence("fact", missing.text, str(missing.place)),)
+    if claim is not None:
+        return _joined(claim, seen, Weight.NOTED)
+    state = case.state
+    ran = state is not None and (state.exec_main_code != 0 or state.active_state not in ("inactive", "failed"))
+    summary, advice = f"{missing.text}: a start ends there.", f"{missing.place}: {missing.mend}."
+    # What was there when the program ran is not what it failed of.
+    return Claim(Weight.ASIDE if ran else Weight.NOTED, "possible" if ran else "likely", seen, summary, advice)
 
 
 def _said_by_systemd(case: Case, cause: Cause) -> tuple[Evidence, ...]:

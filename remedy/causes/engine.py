@@ -64,12 +64,13 @@ def _unread(scan: Scan) -> str:
 
 
 def keeps_from_starting(service: Service) -> tuple[str, Fault] | None:
-    """The id of the cause, and the fault, that the unit's own text has so that systemd starts nothing; None where it
-    has none."""
+    """The id of the cause, and the fault, by which systemd starts nothing: of the unit's own text, or of what it names
+    and is not there; None where it has none."""
     for cause in catalogue.causes():
         stopped = service.load_state in cause.load_states if cause.load_states else service.environment is None
-        fault = next((fault for fault in service.faults if fault.kind in cause.faults), None)
-        if fault is not None and stopped:
+        kinds = (*cause.faults, *cause.absences) if stopped else cause.absences
+        fault = next((fault for fault in service.faults if fault.kind in kinds), None)
+        if fault is not None:
             return cause.id, fault
     return None
 

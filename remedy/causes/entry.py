@@ -123,12 +123,12 @@ class Cause:
     ``summary`` is one sentence; ``advice`` the one next step; both may hold ``{names}`` of groups that a signature
     captures, and fall back to the text after ``||`` when none was captured. ``judge`` decides; without one, the
     signatures do. ``statuses`` are systemd's own exit statuses for it (systemd.exec(5), process exit codes),
-    ``results`` the unit's Result= values, ``faults`` the kinds of unit/'s faults, ``load_states`` the LoadState=
-    values that name it by themselves. ``observable`` causes are those that jit/ would foresee while they last;
-    a ``consequence`` never weighs more than NOTED, for whatever else is there explains more; one that holds
-    ``although_up`` is no less the answer to a pasted log in which the service came up in the end. ``known_by`` says
-    what facts alone show of it, for one who has no log. ``mend`` is the kind of mend that plan/ makes for it, None
-    where ``handling`` is not mend.
+    ``results`` the unit's Result= values, ``faults`` the kinds of unit/'s faults, ``absences`` those of them that
+    the next start would end of, ``load_states`` the LoadState= values that name it by themselves. ``observable``
+    causes are those that jit/ would foresee while they last; a ``consequence`` never weighs more than NOTED, for
+    whatever else is there explains more; one that holds ``although_up`` is no less the answer to a pasted log in
+    which the service came up in the end. ``known_by`` says what facts alone show of it, for one who has no log.
+    ``mend`` is the kind of mend that plan/ makes for it, None where ``handling`` is not mend.
     """
 
     id: str
@@ -144,6 +144,7 @@ class Cause:
     statuses: tuple[int, ...] = ()
     results: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
+    absences: tuple[str, ...] = ()
     load_states: tuple[str, ...] = ()
     observable: bool = False
     consequence: bool = False

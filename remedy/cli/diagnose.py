@@ -103,12 +103,12 @@ def check(unit: str, *, gpu_arch: str | None, user: bool) -> int:
     from remedy.show.text import plain
 
     service, resolutions, missing = resolve_here(unit, user=user, gpu_arch=gpu_arch)
-    for why in (one.why for one in missing if one.fact == "interpreter" and not resolutions):
-        print(f"{service.name}: nothing is known of its libraries: {plain(why)}", file=sys.stderr)
     fault = _fault(service)
     if fault is not None:
         print(f"{service.name}: {plain(fault[1].text)} ({fault[0]}); {typed(f'remedy diagnose {service.name}')}")
         return Exit.PROBLEM
+    for why in (one.why for one in missing if one.fact == "interpreter" and not resolutions):
+        print(f"{service.name}: nothing is known of its libraries: {plain(why)}", file=sys.stderr)
     fatal = [problem for resolution in resolutions for problem in resolution.problems if problem.fatal]
     if not fatal:
         return Exit.DONE
@@ -120,7 +120,10 @@ def check(unit: str, *, gpu_arch: str | None, user: bool) -> int:
 def _fault(service: Service) -> tuple[str, Fault] | None:
     """What keeps systemd from starting the unit, and the cause's id. In the start itself (systemd.exec(5),
     INVOCATION_ID) systemd has got past it, and this user may see less than systemd does."""
-    if (service.load_state == "loaded" and service.environment is not None) or "INVOCATION_ID" in os.environ:
+    from remedy.unit.absent import ABSENCES
+
+    whole = service.load_state == "loaded" and service.environment is not None
+    if "INVOCATION_ID" in os.environ or (whole and not any(fault.kind in ABSENCES for fault in service.faults)):
         return None
     from remedy.causes.engine import keeps_from_starting
 

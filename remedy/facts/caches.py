@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping
 
-from remedy.facts.accounts import Account
+from remedy.facts.accounts import Account, account_of
 from remedy.facts.build_record import BuildRecord, parse_build_ninja
 from remedy.facts.cache_places import CachePlace, cache_places
 from remedy.facts.names import listing, text_of
@@ -16,6 +16,8 @@ from remedy.view import View, is_directory
 
 #: More modules than this in one cache are not read: the rest would not change a diagnosis.
 MAX_ENTRIES = 1000
+#: More files and folders than this are not counted for a size: a diagnosis is not to wait for them.
+MAX_FILES = 1000
 _CUDA_LIBRARIES = ("libcu", "libnv")
 
 
@@ -39,7 +41,7 @@ def read_caches(
 def read_cache(view: View, place: CachePlace, account: Account | None, sandbox: Sandbox = NO_SANDBOX) -> JitCache:
     """One cache folder."""
     path = posixpath.normpath(place.path)
-    exists = view.stat(path) is not None
+    folder = view.stat(path)
     why = _unseen(view, path)
     folders = [path]
     entries: list[CacheEntry] = []
@@ -60,13 +62,36 @@ def read_cache(view: View, place: CachePlace, account: Account | None, sandbox: 
     return JitCache(
         library=place.library,
         path=path,
-        exists=exists,
-        size=sum(entry.size for entry in entries),
+        exists=folder is not None,
+        size=_size(view, path) if place.layout == "opaque" else sum(entry.size for entry in entries),
         entries=tuple(entries),
         writable=False if shut else None if account is None or why else refused is None,
         locks=tuple(locks),
         why=shut or why or refused,
+        owner=_owner(view, folder.uid) if folder else None,
     )
+
+
+def _owner(view: View, uid: int) -> str:
+    account = account_of(view, str(uid))
+    return account.name if account else str(uid)
+
+
+def _size(view: View, path: str) -> int | None:
+    """The bytes of all files below a folder; None where there are more than MAX_FILES of them, folders counted."""
+    folders, files, total = [path], 0, 0
+    while folders:
+        folder = folders.pop()
+        for name in listing(view, folder):
+            files += 1
+            if files > MAX_FILES:
+                return None
+            found = view.lstat(f"{folder}/{name}")
+            if found is not None and found.kind == "directory":
+                folders.append(f"{folder}/{name}")
+            elif found is not None:
+                total += found.size
+    return total
 
 
 def _becomes_own(view: View, sandbox: Sandbox, path: str, account: Account) -> bool:

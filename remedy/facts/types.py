@@ -144,18 +144,20 @@ class CacheEntry:
 class JitCache:
     """The cache folder of one JIT library; ``writable`` by the service's user, None where that is unknown.
 
-    ``size`` is that of ``entries``: 0 for a cache that is keyed by content and never read. ``locks`` are files whose
-    existence alone some library takes for a build under way; ``why`` says what can't be told or written.
+    ``size`` is in bytes, that of ``entries`` where modules are read, else that of all files; None where there are too
+    many to count. ``owner`` is the folder's user, a number where passwd(5) has no name for it. ``locks`` are files
+    whose existence alone some library takes for a build under way; ``why`` says what can't be told or written.
     """
 
     library: str
     path: str
     exists: bool
-    size: int
+    size: int | None
     entries: tuple[CacheEntry, ...] = ()
     writable: bool | None = None
     locks: tuple[str, ...] = ()
     why: str | None = None
+    owner: str | None = None
 
 
 @dataclass(frozen=True)

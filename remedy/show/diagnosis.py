@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
-from remedy.facts.types import Gpu, Missing, UnitState
+from remedy.facts.types import Gpu, JitCache, Missing, UnitState
 from remedy.hints import Any
 from remedy.jit.types import Resolution
 from remedy.road import Look
@@ -32,6 +32,7 @@ def diagnosis_json(look: Look) -> dict[str, Any]:
         "state": state_json(look.snapshot.state),
         "causes": causes_json(look.diagnosis),
         "libraries": [library_json(resolution) for resolution in look.resolutions],
+        "caches": [cache_json(cache) for cache in look.snapshot.caches if cache.exists],
         "missing_facts": [{"fact": missing.fact, "why": missing.why} for missing in look.snapshot.missing],
     }
 
@@ -81,6 +82,19 @@ def library_json(resolution: Resolution) -> dict[str, Any]:
         "requires": requires_text(resolution),
         "satisfied": resolution.satisfied,
         "cache": resolution.cache,
+    }
+
+
+def cache_json(cache: JitCache) -> dict[str, Any]:
+    """One JIT cache that exists; ``size`` in bytes, null where it has too many files to count."""
+    return {
+        "library": cache.library,
+        "path": cache.path,
+        "size": cache.size,
+        "owner": cache.owner,
+        "writable": cache.writable,
+        "entries": len(cache.entries),
+        "locks": list(cache.locks),
     }
 
 

@@ -52,6 +52,7 @@ def test_diagnosis_names_the_root_and_its_line(broken: Machine) -> None:
     assert any("SM 12.x requires CUDA >= 12.9" in evidence["text"] for evidence in root["evidence"])
     flashinfer = next(library for library in seen["libraries"] if library["name"] == "flashinfer")
     assert (flashinfer["nvcc_version"], flashinfer["found_by"], flashinfer["satisfied"]) == ("12.8", "PATH", False)
+    assert seen["caches"] and {cache["owner"] for cache in seen["caches"]} == {"root"}
     text = broken.exec("remedy diagnose sglang-k26", check=False).stdout
     assert f"set in\n         /etc/systemd/system/{UNIT}:16" in text
     assert "hf_ThisIsNoToken" not in text + done.stdout

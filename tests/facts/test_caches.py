@@ -7,7 +7,7 @@ import pytest
 
 from remedy.facts.accounts import Account
 from remedy.facts.cache_places import cache_places
-from remedy.facts.caches import read_caches
+from remedy.facts.caches import MAX_FILES, read_caches
 from remedy.facts.files import Files
 from remedy.facts.types import Dist, Interpreter, JitCache
 from tests.facts.test_build_record import FLASHINFER, TORCH
@@ -92,6 +92,33 @@ def test_only_caches_that_exist_or_will_be_made_are_named() -> None:
     assert caches(MemoryView(), {}) == {}
     made = caches(MemoryView(), {}, ROOT, "triton")
     assert set(made) == {"/root/.triton/cache"} and not made["/root/.triton/cache"].exists
+
+
+def test_sizes_of_caches_that_are_keyed_by_content() -> None:
+    few: dict[str, bytes | str] = {
+        "/root/.triton/cache/AB12/k.cubin": b"x" * 700,
+        "/root/.triton/cache/AB12/k.json": "{}",
+    }
+    assert caches(MemoryView(few), {})["/root/.triton/cache"].size == 702
+    # the folder AB12 counts too
+    many: dict[str, bytes | str] = {f"/root/.triton/cache/AB12/{number}": "x" for number in range(MAX_FILES - 1)}
+    assert caches(MemoryView(many), {})["/root/.triton/cache"].size == MAX_FILES - 1
+    many["/root/.triton/cache/AB12/more"] = "x"
+    assert caches(MemoryView(many), {})["/root/.triton/cache"].size is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
+def test_owners_are_named_where_they_have_a_name(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/passwd").write_text("llm:x:1001:1001::/var/lib/llm:/bin/sh\n")
+    folder = tmp_path / "root/.triton/cache"
+    folder.mkdir(parents=True)
+    owners = []
+    for uid in (0, 1001, 1002):
+        os.chown(folder, uid, uid)
+        owners.append(caches(Files(str(tmp_path)), {})["/root/.triton/cache"].owner)
+    assert owners == ["root", "llm", "1002"]
+    assert caches(Files(str(tmp_path)), {}, ROOT, "cupy")["/root/.cupy/kernel_cache"].owner is None
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")

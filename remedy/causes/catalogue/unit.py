@@ -287,6 +287,7 @@ CAUSES: Final = (
             Signature("WorkingDirectory= path is not absolute"),
         ),
         statuses=(200,),
+        absences=("directory-absent",),
         page=Page(
             meaning="systemd could not change into WorkingDirectory=, and ran nothing.",
             origin="The directory was moved or removed, is on a file system that isn't mounted, or lies below a home "
@@ -309,6 +310,7 @@ CAUSES: Final = (
         judge=_exec_failed,
         signatures=(*_REFUSED, *_LOOKED_FOR, _SHELL_DENIED, *_STATUS_126, _STATUS_127),
         statuses=(203,),
+        absences=("program-absent",),
         page=Page(
             meaning="systemd forked, set everything up, and the kernel refused to execute the program (203/EXEC); or a "
             "shell in ExecStart= reports that it can't find it (status 127, or 126 for one that is not executable).",
