@@ -112,6 +112,11 @@ DIED: Final = (
     "core dumped",
     "Segmentation fault",
     "terminate called",
+    # assert(3), CUDA's of a kernel, ggml's, and glog's of a check
+    "Assertion `",
+    "GGML_ASSERT(",
+    "*** Check failure stack trace",
+    "Fatal Python error",
     "ngine core initialization failed",
     "EngineDeadError",
     "fatal signal",

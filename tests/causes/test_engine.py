@@ -29,7 +29,8 @@ def test_reports(report: dict[str, Any]) -> None:
     assert found.root.id in accepted, found
     assert [finding.root for finding in found.findings] == [True] + [False] * (len(found.findings) - 1)
     assert found.root.summary and "||" not in found.root.summary + found.root.advice
-    assert not re.search(r"\{\w+\}", found.root.summary + found.root.advice)
+    # a word that was left open; a line that is quoted may hold a shell's ${NAME}
+    assert not re.search(r"(?<!\$)\{\w+\}", found.root.summary + found.root.advice)
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,12 @@ def _mismatch(case: Case) -> Claim | None:
 
 _TOO_OLD: Final = (
     OLD_DRIVER,
-    Signature(
-        "please update your driver", r"unsatisfied condition: cuda ?>= ?(?P<needed>[\d.]+)|please update your driver"
+    # libnvidia-container and the runtime, of what an image requires (NVIDIA_REQUIRE_CUDA): where the driver does not
+    # know its CUDA, the brands and branches for which forward compatibility would do are asked last, and named
+    *any_of(
+        "please update your driver",
+        "unsatisfied condition: ",
+        pattern=r"unsatisfied condition: (?:cuda ?>=? ?(?P<needed>[\d.]+)|cuda|driver|brand)|please update your driver",
     ),
     # the entry point of NVIDIA's images, which breaks the sentence behind "but"
     Signature("built for NVIDIA Driver Release"),

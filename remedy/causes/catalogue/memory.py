@@ -11,6 +11,8 @@ from remedy.hints import Final
 
 _GPU_MEMORY: Final = (
     Signature("CUDA out of memory"),
+    # torch with the allocator of cudaMallocAsync
+    Signature("would exceed allowed memory"),
     Signature("OutOfMemoryError", r"(?:torch(?:\.cuda)?\.|cuda\.(?:memory\.)?)OutOfMemoryError"),
     Signature("out of memory", r"(?i:(?:CUDA|HIP)(?: runtime| driver)? (?:error|failure))[^,;]{0,40}out of memory"),
     Signature(
