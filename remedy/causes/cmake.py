@@ -13,7 +13,8 @@ from remedy.hints import Final
 
 _EMPTY: Final = (
     r"^(?!-- ).*Could NOT find (?:CUDA\w*|[Cc][Uu]DNN\w*|NCCL|NV(?:TX|ML|SHMEM)\w*|(?i:cutensor|cusparselt|cudss|cub)"
-    r"|CUPTI)\b.{0,120}\(missing: [^)]*"
+    # the toolkit's libraries under the names that projects give them (Kokkos and Trilinos: TPLCUBLAS)
+    r"|CUPTI|(?i:(?:TPL)?cu(?:BLAS|FFT|RAND|SOLVER|SPARSE))\w*)\b.{0,120}\(missing: [^)]*"
 )
 _SOUGHT: Final = r"^(?!-- ).*Could not find (?i:\w*(?:CUDA|CUDNN|NCCL|NVTX)\w*)"
 
@@ -26,6 +27,8 @@ NO_HEADER: Final = (
     Signature("Could NOT find ", _EMPTY + r"INCLUDE", needs="missing: "),
     Signature("using the following files", _SOUGHT + r" using the following files?: (?P<header>[\w/.]+)"),
 )
+#: FindCUDAToolkit's status, after which a target is not made; a project that does not link it goes on.
+NO_MATH_HEADER: Final = Signature("nable to find cublas_v2.h in either")
 NO_LIBRARY: Final = (
     Signature("Could NOT find ", _EMPTY + r"(?:LIBRAR|CUDART)", needs="missing: "),
     Signature("using the following names", _SOUGHT + r" using the following names: (?P<library>(?!nvcc)[\w.]+)"),

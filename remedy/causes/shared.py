@@ -36,7 +36,8 @@ UNSUPPORTED_ARCH: Final = (
     *any_of(
         "nsupported gpu architecture",
         "nsupported GPU architecture",
-        pattern=r"nsupported (?:gpu|GPU) architecture (?P<open>')?(?:compute|sm|lto)_"
+        # whoever writes of it in Markdown may lose the underscore
+        pattern=r"nsupported (?:gpu|GPU) architecture (?P<open>')?(?:compute|sm|lto)_?"
         r"(?P<arch>(?(open)[^']*|[\w.+-]*))(?P<close>')?",
     ),
     # candle's build script, which asks nvcc for its list first

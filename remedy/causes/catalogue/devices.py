@@ -12,10 +12,14 @@ from remedy.hints import Final
 
 # --- gpu-missing, gpu-not-ready -----------------------------------------------------------------------------------
 
-#: No device answers: none is there, or the driver that it would answer through is another.
-GONE: Final = (
+# A device that the driver had, and lost.
+_FALLEN: Final = (
     Signature("fallen off the bus"),
     Signature("Xid", r"Xid \([^)]*\): (?P<xid>48|62|64|74|79|95|119|120|140|143|154|158|17[0-3])\b"),
+)
+#: No device answers: none is there, or the driver that it would answer through is another.
+GONE: Final = (
+    *_FALLEN,
     Signature("No devices were found"),
     Signature("no CUDA devices found"),
     Signature("No visible GPU devices"),
@@ -196,7 +200,8 @@ def _not_ready(case: Case) -> Claim | None:
     if fabric:
         return claim_from(fabric)
     missing = case.hits(*NO_GPU, *GONE)
-    boot = case.hits(*_BOOT)
+    # What was lost had been there; the driver's lines of the boot may stand anywhere in a paste of several commands.
+    boot = () if case.has(*_FALLEN) else case.hits(*_BOOT)
     noted = case.facts.note is not None and re.search(_BOOT_NOTE, case.facts.note)
     if missing and boot and boot[-1].line.number > missing[0].line.number:
         return claim_from(missing[:2] + boot[-1:], certainty="likely", weight=Weight.DECISIVE)

@@ -114,6 +114,8 @@ CAUSES: Final = (
         signatures=(
             Signature("GatedRepoError"),
             Signature("gated repo"),
+            # pyannote's, around what the hub answered
+            Signature("gated", r"be because the \w+ is (?:private or )?gated|is private or gated:? so make"),
             Signature("is restricted", r"Access to model .* is restricted"),
             # with "Repository Not Found" behind it the hub says that there is no such name, or none for anyone unknown
             Signature("401 Client Error", r"^(?!.*RepositoryNotFoundError).*401 Client Error"),

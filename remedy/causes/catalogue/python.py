@@ -36,6 +36,11 @@ _CONFLICT: Final = (
     Signature("ResolutionImpossible"),
     Signature("rope_scaling` must be a dictionary"),
     Signature("has no attribute", r"module '(?P<package>[\w.]+)' has no attribute '(?P<name>\w+)'"),
+    # lazy_loader's words, as huggingface_hub has them; packaging's class, of before it had the parts of a version
+    Signature(
+        "AttributeError: No ", r"AttributeError: No (?P<package>[A-Za-z][\w.]*) attribute (?P<name>(?!found|named)\w+)$"
+    ),
+    Signature("ersion' object has no attribute", r"'(?:Legacy)?Version' object has no attribute '(?P<name>\w+)'"),
     Signature("unexpected keyword argument", r"TypeError: .*got an unexpected keyword argument"),
     *any_of(
         "upgrade",

@@ -42,6 +42,8 @@ _NCCL: Final = (
     Signature("nccl", r"nccl(?:SystemError|UnhandledCudaError|InternalError|RemoteError|InvalidUsage|InvalidArgument)"),
     Signature("ncclCommInitRank", r"ncclCommInitRank.{0,40}(?:fail|error|:)"),
     Signature("NCCL WARN"),
+    # before 2.3 without its name: host, process and thread, device, source file
+    Signature(" WARN ", r"\S:\d+:\d+ \[\d+\] \S+\.(?:h|cc|cu):\d+ WARN "),
     Signature("Watchdog caught collective operation timeout"),
     Signature("DistBackendError"),
     Signature("is setting up NCCL communicator", library="torch"),

@@ -175,7 +175,8 @@ def _headers_missing(case: Case) -> Claim | None:
         if not (hit.groups["header"] == "cuda_fp8.h" and nvcc and nvcc < (11, 8))
         and not (hit.groups["header"] in ("cuda_fp4.h", "cuda_fp6.h") and nvcc and nvcc < (12, 8))
     )
-    return claim_from(hits + case.hits(*_NO_HEADERS))
+    said = claim_from(hits + case.hits(*_NO_HEADERS))
+    return said or claim_from(case.hits(cmake.NO_MATH_HEADER), certainty="possible", weight=Weight.NOTED)
 
 
 # --- cuda-library-not-linkable ------------------------------------------------------------------------------------
@@ -316,7 +317,7 @@ CAUSES: Final = (
         "includes.",
         advice="`remedy fix {unit}` installs the development package that brings it.",
         judge=_headers_missing,
-        signatures=(*_HEADER_MISSING, *_NO_HEADERS, NVCC_RUN),
+        signatures=(*_HEADER_MISSING, *_NO_HEADERS, cmake.NO_MATH_HEADER, NVCC_RUN),
         page=Page(
             meaning="nvcc ran, and a CUDA header was not in the toolkit. Each library of CUDA has a development "
             "package of its own; the compiler's package brings none of them.",

@@ -178,7 +178,19 @@ CAUSES: Final = (
                 # unit_verify_contexts() of 240 and later
                 r"|\.service: (?P<verified>(?:\w+=|Unit has ).+?)\.? ?Refusing\.",
             ),
-            Signature("either a valid executable name nor an absolute path", r"(?P<why>\S*[Nn]either a valid .*)"),
+            # config_parse_exec() of 239 to 245; of a command that may fail it says that it ignores it
+            Signature("not found in path", r"(?P<why>Executable \"[^\"]+\" not found in path (?!.*\", ignoring).*)"),
+            *any_of(
+                "xecutable name contains special",
+                "xecutable path specifies a directory",
+                "Empty path in command line",
+                "Empty executable name",
+                pattern=r"(?P<why>(?:Executable (?:name|path)|Empty) (?!.*, ignoring:).*)",
+            ),
+            Signature(
+                "either a valid executable name nor an absolute path",
+                r"(?P<why>\S*[Nn]either a valid (?!.*, ignoring:).*)",
+            ),
             Signature("xecutable path is not absolute", r"(?P<why>[Ee]xecutable path is not absolute.*)"),
             # of ExecStart=; of a variable's value it says that it ignores it
             Signature("specifiers in '", r"(?P<why>Failed to resolve unit specifiers in '/(?!.*ignoring).*)"),
