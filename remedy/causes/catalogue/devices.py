@@ -119,7 +119,14 @@ GONE: Final = (
     Signature("No CUDA runtime", r"No CUDA runtime is found$"),
     # torch.utils.cpp_extension without a list: the list of the GPUs that it counts is empty
     Signature("arch_list[-1] += '+PTX'", library="torch"),
-    Signature("number of available GPUs", r"(?:larger than|exceeds?) .{0,30}number of available GPUs"),
+    Signature("available GPUs", r"(?:larger than|exceeds?) (?:.{0,30} )?available GPUs"),
+    # GPUs that Ray's cluster was asked for and did not give
+    Signature(
+        "rovide a placement group",
+        r"placement group (?:requiring [1-9]|of placement_group_specs=\[.*'GPU': [1-9])",
+        library="vllm",
+    ),
+    Signature("GPUs available in a current node", r"don't have enough GPUs available in", library="vllm"),
     Signature("Device string must not be empty", library="vllm"),
     *any_of(
         "o GPU",

@@ -9,8 +9,13 @@ from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import EMPTY_ARCHS, NO_KERNEL_IMAGE, NVRTC, NVRTC_TARGET, SOURCE_ERRORS
 from remedy.hints import Final
 
-_TORCH_WARNING: Final = Signature(
-    "is not compatible with the current PyTorch installation", r"CUDA capability (?P<sm>sm_\d+)|not compatible"
+_TORCH_WARNING: Final = (
+    Signature(
+        "is not compatible with the current PyTorch installation", r"CUDA capability (?P<sm>sm_\d+)|not compatible"
+    ),
+    # of Orin torch says so as well, and Orin runs what is built for 8.0
+    Signature("which is of compute capability (CC)", r"\(CC\) (?!8\.7)\d+\.\d", library="torch"),
+    Signature("does not include kernels for this GPU", library="torch"),
 )
 _KERNEL_CODES: Final = (
     Signature("cudaErrorNoKernelImageForDevice"),
@@ -69,7 +74,7 @@ def _no_image(case: Case) -> Claim | None:
     hits = case.hits(NO_KERNEL_IMAGE, *_KERNEL_CODES, *_ATTENTION_GPU, _ATTENTION_CHECK, _TRITON_GPU, CONDITIONAL)
     if not case.has(SOURCE_ERRORS):
         hits += case.hits(_INVALID_IMAGE)
-    warned = case.hits(_TORCH_WARNING)
+    warned = case.hits(*_TORCH_WARNING)
     if hits:
         return claim_from(hits + warned, facts, certainty="confirmed" if warned else "likely")
     if warned:
@@ -106,7 +111,7 @@ CAUSES: Final = (
             CONDITIONAL,
             _ATTENTION_CHECK,
             _TRITON_GPU,
-            _TORCH_WARNING,
+            *_TORCH_WARNING,
             *NVRTC,
             *EMPTY_ARCHS,
         ),

@@ -73,6 +73,9 @@ _LOAD: Final = (
         r"Failure finding \"(?P<lib>lib[\w.]+)|DynamicLibNotFoundError: (?P<lib2>nvrtc|nvvm)",
         library="cuda-pathfinder",
     ),
+    Signature(
+        "in the system", r"Cannot find (?P<lib>" + _CUDA_LIBRARY + r"[\w-]*\.so[.\d]*) in the system", library="vllm"
+    ),
     Signature("is not loaded in the current process", r"(?P<lib>" + _CUDA_LIBRARY + r") is not loaded in the current"),
     Signature("not found", r"(?P<lib>" + _CUDA_LIBRARY + r"\.so[.\d]*)(?: was| is|:)? not found"),
     Signature("=> not found", r"(?P<lib>lib\S+\.so[.\d]*) => not found"),
@@ -164,7 +167,8 @@ _VERSIONS: Final = (
     Signature(
         "compiled with different", r"(?:PyTorch|torch\w*) .{0,60}compiled with different CUDA (?:major )?versions"
     ),
-    Signature("operator torchvision::nms does not exist"),
+    # an operator that the extension of another release, or one that was not loaded, did not register
+    Signature("operator ", r"\boperator \w+::[\w.]+ does not exist", library="torch", needs="does not exist"),
     Signature("No such operator ", r"No such operator \w+::\w+"),
     Signature("NCCL version", r"NCCL version [\d.]+ or (?:higher|newer|later) is required"),
     Signature("load custom C++ ops", library="torch"),

@@ -10,7 +10,8 @@ from remedy.causes.shared import BUILD_FAILED, OUT_OF_MEMORY_KILL
 from remedy.hints import Final
 
 _GPU_MEMORY: Final = (
-    Signature("CUDA out of memory"),
+    # torch names the back end; who retypes its line writes it small
+    Signature("out of memory", r"\b(?i:CUDA|HIP|XPU|NPU|MUSA|MPS backend) out of memory\b"),
     # torch with the allocator of cudaMallocAsync
     Signature("would exceed allowed memory"),
     Signature("OutOfMemoryError", r"(?:torch(?:\.cuda)?\.|cuda\.(?:memory\.)?)OutOfMemoryError"),

@@ -42,6 +42,7 @@ _CONFLICT: Final = (
     ),
     Signature("ersion' object has no attribute", r"'(?:Legacy)?Version' object has no attribute '(?P<name>\w+)'"),
     Signature("unexpected keyword argument", r"TypeError: .*got an unexpected keyword argument"),
+    Signature("Unexpected keyword argument", r"TypeError: Unexpected keyword argument '\w+'", library="msgspec"),
     *any_of(
         "upgrade",
         "Upgrade",
@@ -127,6 +128,12 @@ _CONFLICT: Final = (
         "object has no attribute",
         r"AttributeError: '(?P<package>\w+(?:Tokenizer|TokenizerFast|Config|Processor))' object has no attribute"
         r" '(?P<name>\w+)'",
+    ),
+    # the tokenizers' and processors' own __getattr__, which quotes nothing
+    Signature(
+        "has no attribute",
+        r"(?:^|Error: )(?P<package>\w+(?:Tokenizer|TokenizerFast|Backend|Processor)) has no attribute (?P<name>\w+)",
+        library="transformers",
     ),
 )
 # Modules whose absence is the sign of a wheel that doesn't fit, not of one that isn't there.

@@ -61,6 +61,9 @@ _NCCL: Final = (
     Signature("Some NCCL operations have failed or timed out"),
     Signature("peer access is not supported"),
     Signature("DistNetworkError"),
+    # c10d's own log, of which a paste may lack the exception
+    *any_of("client socket has timed out", "TCP client failed to connect", pattern=r"\[c10d\]", library="torch"),
+    Signature("Unable to find address for: ", library="gloo"),
     *any_of("Gloo", "gloo/transport", pattern=r"Gloo connectFullMesh failed|gloo/transport"),
     Signature("ustom_all_reduce", r"custom_all_reduce.{0,80}(?:[Ee]rror|invalid argument|failed)"),
     Signature("NVLS", r"NVLS .{0,60}(?:fail|error)|multicast .{0,30}(?:fail|error)"),

@@ -32,9 +32,15 @@ _UNKNOWN_ARCH: Final = Signature(
     "nknown CUDA arch", r"nknown CUDA arch \((?P<arch>[^)]*)\) or GPU not supported", library="torch"
 )
 _NOT_BUILT_FOR: Final = Signature("nsupported CUDA arch", r"nsupported CUDA arch \((?P<arch>[^)]*)\)", library="vllm")
+# FindCUDA's choice of targets, which torch brings along; later releases put the name last, and Meson has its own.
 _UNKNOWN_NAME: Final = Signature(
-    "nknown CUDA Architecture Name", r"Architecture Name (?P<arch>\S*) in CUDA_SELECT_NVCC_ARCH_FLAGS", library="cmake"
+    "nknown CUDA Architecture Name",
+    r"(?i)Architecture Name (?:(?P<arch>\S*) in CUDA_SELECT_NVCC_ARCH_FLAGS"
+    r"|in CUDA_SELECT_NVCC_ARCH_FLAGS: ?(?P<last>\S*))",
+    library="cmake",
 )
+# What follows such a name, for which no target was set.
+_UNSET: Final = Signature("arch_bin wasn't set for some reason", library="cmake")
 _MALFORMED: Final = (
     Signature("not enough values to unpack", r"values to unpack \(expected 2, got 1\)", weak=True),
     Signature("too many values to unpack", r"values to unpack \(expected 2[,)]", weak=True),
@@ -51,7 +57,7 @@ _NO_TARGET: Final = (
     ),
     *cmake.NO_TARGET,
 )
-_UNTARGETED: Final = (_UNKNOWN_ARCH, _NOT_BUILT_FOR, _UNKNOWN_NAME, *_SET_LIST, *_NO_TARGET)
+_UNTARGETED: Final = (_UNKNOWN_ARCH, _NOT_BUILT_FOR, _UNKNOWN_NAME, _UNSET, *_SET_LIST, *_NO_TARGET)
 _GENCODE: Final = Signature("gencode", r"-gencode[= ]arch=compute_(?P<arch>\d+[af]?)", weak=True)
 # torch's _get_cuda_arch_flags(), printed by who looked for the fault: targets from before 7.5 beside later ones.
 _OLD_BESIDE_NEW: Final = Signature(
