@@ -9,7 +9,7 @@ from remedy.causes import catalogue, claims, reading
 from remedy.causes.case import Case, by_signatures
 from remedy.causes.entry import Cause, Claim, Signature, Weight
 from remedy.causes.scan import Scan, Scanner
-from remedy.causes.shared import BUILD_FAILED, CHECKED, FELL_BACK, NEVER_STARTED
+from remedy.causes.shared import BUILD_FAILED, CHECKED, FELL_BACK, NEVER_STARTED, SHUT_DOWN
 from remedy.causes.telling import says_only_that, speaks_of_compilers
 from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
 from remedy.facts.types import LogLine, Snapshot
@@ -129,6 +129,7 @@ def scanner(*also: Signature) -> Scanner:
             *(signature for cause in catalogue.causes() for signature in cause.signatures),
             CHECKED,
             NEVER_STARTED,
+            SHUT_DOWN,
             *FELL_BACK,
             *also,
         )
@@ -187,10 +188,19 @@ def _is_up(case: Case, found: list[Found]) -> bool:
     if case.state is None and any(cause.although_up and claim.weight > Weight.HINT for cause, claim in found):
         # A log is pasted because something in it is not well; a start that took long is.
         return False
-    failing = [claim for _, claim in found if claim.weight == Weight.DECISIVE and claim.last_line > 0]
+    failing = [(cause, claim) for cause, claim in found if claim.weight == Weight.DECISIVE and claim.last_line > 0]
+    if case.state is None and _shut_down(case) and failing and not any(cause.toolchain for cause, _ in failing):
+        # Several processes write into one log: which was ready last may be another than the one that failed.
+        return False
     if case.ready is not None:
-        return case.came_up and all(claim.last_line < case.ready.number for claim in failing)
+        return case.came_up and all(claim.last_line < case.ready.number for _, claim in failing)
     return case.state is not None and not failing and not _may_be_starting(case)
+
+
+def _shut_down(case: Case) -> bool:
+    """Whether the server's own words of its end follow those of its coming up."""
+    ends = case.hits(SHUT_DOWN)
+    return bool(ends) and case.ready is not None and ends[-1].line.number > case.ready.number
 
 
 # Seconds after which a service that is active and never said that it is ready is taken to be so.

@@ -21,6 +21,8 @@ EMPTY_ARCHS: Final = (
 #: ExecStartPre= that failed, behind which the program never ran.
 CHECKED: Final = Signature("remedy diagnose ", r"\((?P<id>[a-z]+(?:-[a-z]+)+)\); .{0,80}\bremedy diagnose ")
 NEVER_STARTED: Final = Signature("ontrol process exited", weak=True)
+#: uvicorn, of a server that was up or came to nothing.
+SHUT_DOWN: Final = Signature("pplication shutdown complete", weak=True)
 #: A program that does without what it was refused says so next.
 FELL_BACK: Final = any_of(
     "alling back", "alls back", "ell back", "allback to", "elying on", "oing on without", "ontinuing without",

@@ -38,7 +38,8 @@ _KERNEL_CODES: Final = (
     # text-embeddings-inference and its images' entry point; torch and ollama of a GPU that they dropped
     Signature("ompute cap ", r"compute cap \d+ is not (?:compatible with|supported)"),
     Signature("no longer supports this GPU"),
-    Signature("GPU is too old"),
+    # bitsandbytes guesses so of whatever the driver said
+    Signature("GPU is too old", r"^(?!.*might also be).*GPU is too old"),
     Signature("CUDA kernel", r"has no device code compatible with CUDA arch (?P<arch>\d+)"),
     Signature("is not compatible with compile time compute cap", library="text-embeddings-inference"),
     # extensions that are built for the GPU of the machine that built them, and look for their code themselves
