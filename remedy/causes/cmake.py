@@ -22,6 +22,8 @@ _SOUGHT: Final = r"^(?!-- ).*Could not find (?i:\w*(?:CUDA|CUDNN|NCCL|NVTX)\w*)"
 NO_NVCC: Final = (
     Signature("Could NOT find CUDA", _EMPTY + r"(?:NVCC|TOOLKIT_ROOT|CUDA_COMPILER)"),
     Signature("using the following names: nvcc"),
+    # the value of what was sought and not found, put where the compiler should stand
+    Signature("NOTFOUND", r"\b(?:CMAKE_CUDA_COMPILER|CUDA_NVCC_EXECUTABLE)-NOTFOUND"),
 )
 NO_HEADER: Final = (
     Signature("Could NOT find ", _EMPTY + r"INCLUDE", needs="missing: "),

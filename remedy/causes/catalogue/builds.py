@@ -86,8 +86,9 @@ _BUILDING: Final = (
     ),
     Signature(
         "ompil",
-        r"[Cc]ompiling .{0,60}(?:kernel|module|op)s?\b|[Kk]ernels? .{0,30}(?:compil|build)|compiling (?:flashinfer"
-        r"|CUTLASS|deep_?gemm|kernels)",
+        # the operating system's kernel has modules as well
+        r"[Cc]ompiling .{0,60}(?:kernel|(?<!kernel )module|op)s?\b|[Kk]ernels? (?!module).{0,30}(?:compil|build)"
+        r"|compiling (?:flashinfer|CUTLASS|deep_?gemm|kernels)",
         weak=True,
     ),
     Signature("DeepGEMM warmup", weak=True, library="deep-gemm"),

@@ -77,6 +77,9 @@ GONE: Final = (
     # Kubernetes and its device plugin, CDI
     Signature("nvidia.com/", r"(?:unresolvable CDI devices|Insufficient|unhealthy devices) \S*nvidia\.com/"),
     Signature("did you configure the NVIDIA Container Toolkit"),
+    # the driver's installer, and the driver's container
+    Signature("nable to load the kernel module 'nvidia"),
+    Signature("not signed by a key that is trusted by the kernel"),
     Signature("load kernel module nvidia", r"could not load kernel module nvidia(?:_uvm)?$"),
     Signature("o nvidia devices detected"),
     Signature("driver library init failure"),
@@ -133,8 +136,8 @@ GONE: Final = (
         "o NVIDIA GPU",
         "o gpu",
         "o nvidia gpu",
-        pattern=r"(?i)no (?:nvidia )?gpus? (?:is |are |was |were )?(?:found|detected|available|visible)"
-        r"(?!.{0,9}falling back)",
+        pattern=r"(?i)no (?:nvidia )?gpus? (?:or (?:other )?accelerators? )?(?:is |are |was |were )?"
+        r"(?:found|detected|available|visible)(?!.{0,9}falling back)",
     ),
     *any_of(
         "o CUDA devices",

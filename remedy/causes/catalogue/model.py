@@ -84,8 +84,26 @@ CAUSES: Final = (
                 # a server's answer to a client who asked for another model is no fault of its start
                 pattern=r"(?i)^(?!.*the model `[^`]*` does not exist).*model (?:path|file|directory|dir)? ?"
                 r"['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist|doesn't exist|not found|is not a directory)",
-                needs="model",
+                needs="odel",
             ),
+            # a project's own words for a folder without weights; what is downloaded next is not missed
+            *any_of(
+                "weights ",
+                "checkpoint",
+                "model file",
+                pattern=r"(?i)(?:could ?n[o']t|can ?not|can't|unable to|failed to) (?:find|locate) (?:any |the )?"
+                r"(?:\w+ ){0,3}(?:weights|checkpoints?|model files?) (?:under|in|inside|at) "
+                r"(?!(?:the )?(?:checkpoint|state))(?P<model>\S+)(?!.*(?:download|scratch))",
+            ),
+            *any_of(
+                "o model found",
+                "o models found",
+                "o model file",
+                "o checkpoint",
+                pattern=r"(?i)\bno (?:model(?: file)?|checkpoint)s? (?:was |were )?found (?:in|under|inside|at) [`'\"]?"
+                r"(?P<model>[^\s`'\"]+)(?!.*(?:download|scratch))",
+            ),
+            Signature("necessary to load this pretrained model", r"the file (?P<model>\S+) which", library="diffusers"),
             Signature("error loading model", r"error loading model: .*(?:No such|failed to open|not found)"),
             Signature("is not a valid model", r"is not a valid model"),
             Signature("no safetensors", r"(?i)no safetensors (?:weights )?found"),

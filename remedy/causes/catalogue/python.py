@@ -26,6 +26,8 @@ _CONFLICT: Final = (
     Signature("numpy.dtype size changed"),
     Signature("binary incompatibility"),
     Signature("compiled using NumPy 1.x"),
+    Signature("modules must be compiled with NumPy 2.0"),
+    Signature("downgrade to 'numpy<2'"),
     Signature("does not recognize this architecture"),
     Signature("CONFIG_MAPPING"),
     Signature("is already used by a Transformers"),

@@ -49,6 +49,7 @@ _NCCL: Final = (
     Signature("is setting up NCCL communicator", library="torch"),
     Signature("NCCL library", r"[Ff]ailed to load (?:the )?NCCL library", library="vllm"),
     Signature("DistStoreError"),
+    Signature("connect() timed out. Original timeout was", library="torch"),
     Signature("Rendezvous", r"\bRendezvous(?:Timeout|Connection|State)Error", library="torch"),
     Signature("nvshmem initialization failed", library="nvshmem"),
     Signature("Bootstrap ", r"Bootstrap (?:plugin (?:pre)?init failed for|unable to load) '", library="nvshmem"),
