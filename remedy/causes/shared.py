@@ -230,6 +230,9 @@ def answered(*answers: int | str) -> tuple[Signature, ...]:
 
 NO_GPU: Final = (
     Signature("No CUDA GPUs are available"),
+    # torch for another maker's GPUs
+    Signature("No HIP GPUs are available"),
+    Signature("No XPU devices are available"),
     Signature("no CUDA-capable device is detected"),
     Signature("cudaErrorNoDevice"),
     Signature("CUDA_ERROR_NO_DEVICE"),

@@ -131,6 +131,7 @@ GONE: Final = (
     ),
     Signature("GPUs available in a current node", r"don't have enough GPUs available in", library="vllm"),
     Signature("Device string must not be empty", library="vllm"),
+    Signature("is running on UnspecifiedPlatform", library="vllm"),
     *any_of(
         "o GPU",
         "o NVIDIA GPU",

@@ -7,6 +7,7 @@ import re
 from remedy.causes.case import Case, claim_from
 from remedy.causes.catalogue.libraries import was_to_be_built
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
+from remedy.causes.telling import says_only_that
 from remedy.hints import Final
 
 # --- python packages ----------------------------------------------------------------------------------------------
@@ -68,8 +69,7 @@ _CONFLICT: Final = (
         r"(?:requires|need|install|have) .{0,20}transformers ?(?:>=|==|<|version)"
         r"|transformers[>=<]=?[\d.]+ is required",
     ),
-    Signature("not supported for now", r"Model architectures .* (?:are not supported|failed to be inspected)"),
-    Signature("failed to be inspected"),
+    Signature("not supported for now", r"Model architectures .* are not supported"),
     Signature("PydanticUserError"),
     # a package that is there, of another release than the one asked for
     Signature(
@@ -138,6 +138,8 @@ _CONFLICT: Final = (
         library="transformers",
     ),
 )
+# vLLM looks at a model's class in a process of its own, whose error stands above.
+_UNINSPECTED: Final = Signature("failed to be inspected", weak=True, library="vllm")
 # Modules whose absence is the sign of a wheel that doesn't fit, not of one that isn't there.
 _INNER: Final = r"common_ops|vllm\._|sgl_kernel\.|_moe_C|flash_attn_2_cuda|vllm_flash_attn"
 # A module within a package that is there, or Python would name the package; and the line that asks for it. A folder
@@ -172,7 +174,17 @@ def _conflict(case: Case) -> Claim | None:
     keys = case.hits(_KEY)
     if keys and case.has(_TRANSFORMERS):
         return claim_from(keys, certainty="likely")
+    if case.has(_UNINSPECTED):
+        return _uninspected(case)
     return None if case.has(_ABSENT_NUMPY) else claim_from(case.hits(_NO_NUMPY), certainty="likely")
+
+
+def _uninspected(case: Case) -> Claim | None:
+    """A model whose class could not be looked at: of what, nothing else in the log tells."""
+    wrapped = r"failed to be inspected|validation errors? for \w+Config|Error in inspecting model"
+    if any(not re.search(wrapped, line.text) for line in case.errors if not says_only_that(line.text)):
+        return None
+    return claim_from(case.hits(_UNINSPECTED), certainty="possible", weight=Weight.NOTED)
 
 
 # What is said to be a package by the words around it; a program or the toolkit may be asked for in the same sentence.
@@ -291,7 +303,7 @@ CAUSES: Final = (
         advice="`{python} -m pip check`, then install the versions that the server's release pins.||`pip check` in the "
         "service's environment, then install the versions that the server's release pins.",
         judge=_conflict,
-        signatures=(*_CONFLICT, _INNER_MODULE, _ASKED_FOR, _KEY, _TRANSFORMERS, _NO_NUMPY, _ABSENT_NUMPY),
+        signatures=(*_CONFLICT, _UNINSPECTED, _INNER_MODULE, _ASKED_FOR, _KEY, _TRANSFORMERS, _NO_NUMPY, _ABSENT_NUMPY),
         page=Page(
             meaning="Two packages expect different things of one another: a name that was moved, a model type that "
             "this transformers doesn't know, a NumPy of another major.",
