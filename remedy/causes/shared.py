@@ -223,8 +223,10 @@ def answered(*answers: int | str) -> tuple[Signature, ...]:
     """Lines that give the driver's first answer to a program by its number or name (cuda.h, CUresult)."""
     said = "|".join(map(str, answers))
     return any_of(
-        *("cuInit", "init failure: ", "cudaGetDeviceCount returned"),
-        pattern=rf"(?:\bcuInit\b(?:\(0?\))?\D{{1,40}}?\b|init failure: |cudaGetDeviceCount returned )(?:{said})\b",
+        *("cuInit", "init failure: ", "cudaGetDeviceCount returned", "get device context "),
+        pattern=rf"(?:\bcuInit\b(?:\(0?\))?\D{{1,40}}?\b|init failure: |cudaGetDeviceCount returned )(?:{said})\b"
+        # ollama prints it without an end of line
+        rf"|get device context (?:{said})(?!\d)",
     )
 
 

@@ -83,6 +83,8 @@ GONE: Final = (
     Signature("load kernel module nvidia", r"could not load kernel module nvidia(?:_uvm)?$"),
     Signature("o nvidia devices detected"),
     Signature("driver library init failure"),
+    # ollama, with what cuCtxCreate answered; memory (2), age (35, 804), match (803) and fabric (802) are other causes
+    Signature("get device context ", r"library failed to get device context (?!(?:2|35|80[234])(?!\d))\d"),
     Signature("o usable GPU found"),
     Signature("nvalid device ordinal"),
     # a GPU that is asked for by its number: ultralytics and YOLOv5, dorado, llama.cpp

@@ -56,6 +56,8 @@ CAUSES: Final = (
             ),
             Signature("failed to open GGUF file", r"GGUF file '?(?P<model>[^']+)'?"),
             Signature("gguf", r"(?:failed to (?:open|load)|no such file).{0,60}\.gguf|\.gguf.{0,40}No such file"),
+            # Triton's back ends
+            Signature("' for model", r"unable to find (?:[\w ]+ )?'(?P<model>/[^']+)' for model"),
             Signature("not found, try pulling it first", r"model ['\"](?P<model>[^'\"]+)['\"] not found"),
             Signature("pull model manifest", r"pull model manifest: file does not exist"),
             Signature("model weights with", r"annot find any (?:\w+ )?model weights with ['`](?P<model>[^'`]+)"),

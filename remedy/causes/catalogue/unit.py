@@ -199,6 +199,8 @@ CAUSES: Final = (
             Signature("Failed to load configuration: ", r"(?P<why>Failed to load configuration: .*)"),
             Signature("Missing '='", r"(?P<why>Missing '=')"),
             Signature("is masked", r"Unit (?:file )?(?P<unit>\S+\.service) is (?P<why>masked)"),
+            # the command is dropped; if it was not ExecStart=, the unit starts without it
+            Signature("Unbalanced quoting, ignoring: ", r"(?P<why>Unbalanced quoting, ignoring: .*)", weak=True),
             Signature("Unit configuration has fatal error", r"(?P<why>Unit configuration has fatal error)"),
         ),
         load_states=("bad-setting", "error", "masked"),
