@@ -307,3 +307,6 @@ CACHED_MODULE: Final = any_of(
     pattern=r"[\"' ]\S*(?:cached_ops|torch_extensions|/tvm-ffi)/\S*\.so(?=[\"':\s]|$)",
     weak=True,
 )
+
+# The command that shows a unit as it was written.
+SHOW: Final = "systemctl cat {unit}"

@@ -2,156 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
-from remedy.causes.case import Case, claim_from
-from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.launched import by_launcher
-from remedy.causes.shared import BUILD_PROGRAM, NOT_ON_PATH
-from remedy.causes.types import Evidence
+from remedy.causes.entry import Cause, Page, Signature, any_of
+from remedy.causes.shared import SHOW
 from remedy.hints import Final
-
-_EXEC_STEP: Final = Signature("Failed at step EXEC spawning", r"spawning (?P<program>\S+?): ")
-# systemd 255 and later, and 248 to 254
-_EXEC_UNABLE: Final = Signature("Unable to locate executable", r"executable '(?P<program>[^']+)'")
-_EXEC_LOCATE: Final = Signature("Failed to locate executable ", r"locate executable (?P<program>\S+?): ")
-_EXEC_STATUS: Final = Signature("203/EXEC")
-_EXEC_OLD: Final = Signature(": Failed to execute ", r"Failed to execute (?:(?P<program>/\S+?)|command): ")
-_EXEC_FORMAT: Final = Signature(
-    "xec format error", r"(?:(?P<program>/\S+): )?[Ee]xec format error(?!: ['\"]" + BUILD_PROGRAM + r"['\"])"
-)
-_INTERPRETER: Final = any_of(
-    "bad interpreter",
-    "annot execute",
-    pattern=r"(?P<program>/\S+): (?:.*bad interpreter|cannot execute: required file not found)",
-)
-_NO_COMMAND: Final = Signature(
-    "not found",
-    r"(?:bash|/bin/sh|sh|\.sh|exec|env)\S*: (?:line )?(?:\d+: )*(?:exec:"
-    r" )?(?P<program>(?:[\w./-]*/)?(?:python[\d.]*|vllm|sglang|ollama|llama-server|uv|conda|lmdeploy|trtllm-serve"
-    r"|text-generation-launcher)): (?:command )?not found",
-)
-_ENV_NO_PROGRAM: Final = Signature("env: ", r"env: ['‘\"]?(?P<program>[\w./\\-]+)['’\"]?: No such file or directory")
-# a script's word for a program by its path
-_SCRIPT: Final = Signature(": No such file", r": line \d+: (?P<program>/\S*/bin/[^/\s:]+): No such file")
-# Go's words; crun's; uv's
-_NOT_RUN: Final = (
-    Signature('exec: "', r'exec: "(?P<program>[^"]+)": (?:executable file not|permission denied|stat |no such file)'),
-    Signature("not found in $PATH", r"executable file [`'](?P<program>[^`']+)[`'] not found"),
-    Signature("ailed to spawn: `", r"spawn: `(?P<program>[^`]+)`"),
-)
-# dash says "cannot create" of a file to write to
-_DASH_DENIED: Final = Signature(": Permission denied", r"\bsh: \d+: (?:exec: )?(?P<program>/\S+): Permission denied")
-# A shell's word for a program that it may not run; of a file to write to, its status is another.
-_SHELL_DENIED: Final = Signature(
-    "ermission denied",
-    r"(?:^|/|\s)(?:[bd]a|z|k)?sh: (?:line )?(?:\d+: )*(?P<program>[^\s:]+): [Pp]ermission denied",
-    weak=True,
-)
-_STATUS_126: Final = any_of("status", "code", "exit", pattern=r"(?:status|code)(?:=|:? )126\b", weak=True, needs="126")
-_STATUS_127: Final = Signature("status=12", r"code=exited, status=12[67]\b", weak=True)
-#: What systemd or the kernel refused by its path, and what was looked for on PATH.
-_REFUSED: Final = (_EXEC_STEP, _EXEC_UNABLE, _EXEC_LOCATE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, *_INTERPRETER)
-_LOOKED_FOR: Final = (
-    *(_NO_COMMAND, _ENV_NO_PROGRAM, *_NOT_RUN, _DASH_DENIED, _SCRIPT),
-    *by_launcher(r"[\w./+-]+"),
-)
-
-
-def _exec_failed(case: Case) -> Claim | None:
-    """A program that is not on a PATH whose ``$`` was taken literally is a symptom of that."""
-    refused = case.hits(*_REFUSED)
-    sought = tuple(
-        hit for hit in case.hits(*_LOOKED_FOR) if not re.fullmatch(BUILD_PROGRAM, hit.groups.get("program", ""))
-    )
-    sought += tuple(
-        hit
-        for hit in case.hits(_SHELL_DENIED)
-        if case.has(*_STATUS_126)
-        or re.fullmatch(r"(?!(?:nvcc|cicc|ptxas|nvlink|fatbinary)$)[\w-]+", hit.groups["program"])
-    )
-    if refused or sought:
-        literal = not refused and "$" in (case.variable("PATH") or "")
-        return claim_from(refused + sought, weight=Weight.NOTED if literal else None)
-    return claim_from(case.hits(_STATUS_127), certainty="possible", weight=Weight.HINT)
-
-
-# Only variables that hold paths: a password may hold a dollar sign, and must not be shown.
-_PATH_NAMES: Final = r"PATH$|HOME$|DIR$|ROOT$|CACHE$|PREFIX$|^CC$|^CXX$"
-_ENVIRONMENT_FAULTS: Final = (
-    "environment-literal-variable",
-    "environment-tilde",
-    "environment-quoting",
-    "environment-file-export",
-    "environment-file-relative",
-    "invalid-assignment",
-    "home-specifier",
-)
-_SHOW: Final = "systemctl cat {unit}"
-
-
-def _unit_environment(case: Case) -> Claim | None:
-    """systemd's own warnings, unit/'s faults, and values whose ``$`` or ``~`` reached a program unexpanded."""
-    faults = tuple(
-        Evidence("fact", fault.text, str(fault.place)) for fault in case.faults if fault.kind in _ENVIRONMENT_FAULTS
-    )
-    warned = case.hits(*_ENVIRONMENT_WARNED)
-    literal = case.hits(_LITERAL_VARIABLE, _LITERAL_HOME)
-    unexpanded = tuple(
-        case.fact(f"{name}={value}: systemd does not expand $VAR or ~ in Environment=", name)
-        for name, value in sorted(case.facts.env.items())
-        if (value.startswith("~/") or ("$" in value and re.search(r"\$\{?[A-Z_]", value)))
-        and re.search(_PATH_NAMES, name)
-    )
-    if literal and (unexpanded or faults or warned or case.facts.unit):
-        return claim_from(literal + warned, faults + unexpanded)
-    literal_path = tuple(fact for fact in faults + unexpanded if "PATH=" in fact.text)
-    if literal_path and case.has(*NOT_ON_PATH):
-        return claim_from(case.hits(*NOT_ON_PATH), literal_path, certainty="likely")
-    if warned:
-        return claim_from(warned, faults)
-    if case.has(_UNSET_VARIABLE) and not case.errors:
-        return claim_from(case.hits(_UNSET_VARIABLE), faults + unexpanded, certainty="possible", weight=Weight.NOTED)
-    if case.variable("HOME") in ("unset", "") and case.has(_HOME_READ):
-        return claim_from(case.hits(_HOME_READ), (case.fact("HOME is not set", "HOME"),), certainty="likely")
-    weight = Weight.NOTED if faults or not case.errors else Weight.HINT
-    return claim_from((), faults + unexpanded, certainty="possible", weight=weight)
-
-
-_LITERAL_VARIABLE: Final = Signature(
-    "$",
-    r"(?:['\"‘: ]|^)(?P<value>\$\{?(?:HOME|USER|PATH|[A-Z][A-Z0-9_]*_HOME|VIRTUAL_ENV|CONDA_PREFIX)\}?[/:][^'\"’\s]*)",
-    weak=True,
-)
-_LITERAL_HOME: Final = Signature(
-    "~/",
-    r"(?:No such file|not found|cannot|does not exist).*['\"‘ ](?P<value>~/[^'\"’\s]*)"
-    r"|(?P<value2>~/\S+): (?:not found|No such)",
-    weak=True,
-)
-# systemd 254 and later, of $NAME in a command; MAINPID is unset behind a program that has ended
-_UNSET_VARIABLE: Final = Signature(
-    "unset environment variable", r"evaluates to an empty string: (?!MAINPID)(?P<variable>\w+)", weak=True
-)
-_ENVIRONMENT_WARNED: Final = (
-    Signature(
-        "nvalid environment assignment",
-        r"nvalid environment assignment,? ?(?:ignoring: )?'?(?P<assignment>[^']*(?:'[^']*'[^']*)?)",
-    ),
-    # environment.d(5), which the user's manager and /etc/environment share
-    Signature("invalid variable name", r"invalid variable name \"(?P<assignment>[^\"]*)\", ignoring"),
-    Signature("EnvironmentFile= path is not absolute"),
-    Signature("path is not absolute, ignoring", r"path is not absolute, ignoring: (?P<assignment>.*)"),
-    *any_of(
-        "Invalid syntax, ignoring: ",
-        "Invalid syntax in Env",
-        pattern=r"Invalid syntax(?: in Environment=)?, ignoring: (?P<assignment>.*)",
-    ),
-    Signature("specifiers in ", r"specifiers in '?(?P<assignment>[A-Za-z_]\w*=[^']*?)'?, ignoring"),
-    Signature("nvalid environment variable name", r"variable name evaluates to an empty string: (?P<assignment>.*)"),
-    Signature("HOME is not defined", r"\$HOME is not defined"),
-)
-_HOME_READ: Final = Signature("envconfig", r"envconfig\.\w+\(|HOME is not defined", weak=True)
 
 CAUSES: Final = (
     Cause(
@@ -225,7 +78,7 @@ CAUSES: Final = (
         handling="advise",
         rank=11,
         summary="A file named in EnvironmentFile= does not exist, so systemd starts nothing.",
-        advice="Create the file, or write `EnvironmentFile=-/path` if it may be absent: `" + _SHOW + "`.",
+        advice="Create the file, or write `EnvironmentFile=-/path` if it may be absent: `" + SHOW + "`.",
         signatures=(
             Signature("Failed to load environment files"),
             Signature("Failed to open environment file", r"environment file '?(?P<path>[^':]+)"),
@@ -252,7 +105,7 @@ CAUSES: Final = (
         handling="advise",
         rank=12,
         summary="User= or Group= names an account that this machine doesn't know.",
-        advice="Create it (`useradd --system --home-dir /var/lib/NAME NAME`) or correct User=: `" + _SHOW + "`.",
+        advice="Create it (`useradd --system --home-dir /var/lib/NAME NAME`) or correct User=: `" + SHOW + "`.",
         signatures=(
             Signature("217/USER"),
             Signature("216/GROUP"),
@@ -290,9 +143,9 @@ CAUSES: Final = (
         rank=13,
         summary="WorkingDirectory= can't be entered: it doesn't exist, or the service's user may not.",
         advice="Create it (`install -d -o {user} {directory}`), or correct WorkingDirectory=: `"
-        + _SHOW
+        + SHOW
         + "`.||Create it for the service's user, or correct WorkingDirectory=: `"
-        + _SHOW
+        + SHOW
         + "`.",
         signatures=(
             Signature("200/CHDIR"),
@@ -310,63 +163,6 @@ CAUSES: Final = (
             mending="Create the directory and give it to the service's user, or correct the path. A leading `-` lets "
             "the unit start without it.",
             sources=("systemd.exec(5), WorkingDirectory=",),
-        ),
-    ),
-    Cause(
-        id="exec-failed",
-        title="the program of ExecStart= can't be run",
-        handling="advise",
-        rank=14,
-        summary="`{program}` can't be run: it is missing, not executable, or its interpreter is.||The program of "
-        "ExecStart= can't be run: it is missing, not executable, or its interpreter is.",
-        advice="Look at it as the service's user would: `ls -l {program}; head -1 {program}`.||Look at the program: "
-        "`" + _SHOW + "`, then `ls -l` and `head -1` of its path.",
-        judge=_exec_failed,
-        signatures=(*_REFUSED, *_LOOKED_FOR, _SHELL_DENIED, *_STATUS_126, _STATUS_127),
-        statuses=(203,),
-        absences=("program-absent",),
-        page=Page(
-            meaning="systemd forked, set everything up, and the kernel refused to execute the program (203/EXEC); or a "
-            "shell in ExecStart= reports that it can't find it (status 127, or 126 for one that is not executable).",
-            origin="The path is wrong, a virtual environment was rebuilt elsewhere, the file lost its execute bit or "
-            "lies on a noexec mount, a console script's first line names a Python that is gone, or the program is for "
-            "another architecture (`Exec format error`). Shells that work use a PATH which the unit doesn't have.",
-            recognised="`Failed at step EXEC spawning PATH`, `Unable to locate executable`, 203/EXEC. The step's line "
-            "decides; a bare 127 comes from the program itself and can mean a missing library as well.",
-            mending="Write the absolute path of the program in the right environment, e.g. the venv's own "
-            "`bin/python -m sglang.launch_server`. Reinstall a console script whose interpreter has moved.",
-            avoid="`Permission denied` here is no reason to run the service as root; it is a missing execute bit, a "
-            "noexec mount, or a directory above that the user can't enter.",
-            sources=("systemd.exec(5), process exit codes", "systemd.service(5), command lines"),
-        ),
-    ),
-    Cause(
-        id="unit-environment",
-        title="the unit's environment lines don't say what was meant",
-        handling="mend",
-        mend="unit-text",
-        rank=15,
-        summary="systemd does not read the unit's environment lines as they were meant: {assignment}||systemd does not "
-        "read the unit's environment lines as they were meant.",
-        advice="Compare what was written with what is set: `remedy show {unit}`.",
-        judge=_unit_environment,
-        signatures=(*_ENVIRONMENT_WARNED, _LITERAL_VARIABLE, _LITERAL_HOME, _HOME_READ, _UNSET_VARIABLE, *NOT_ON_PATH),
-        page=Page(
-            meaning="A variable reaches the program with another value than its author meant, or not at all.",
-            origin="Environment= and EnvironmentFile= look like shell and are not. `$VAR` and `~` are taken literally; "
-            "`export` in a file makes the line invalid; a value with blanks must be quoted as a whole, "
-            '`"NAME=a b"`, not `NAME="a"b`; a relative EnvironmentFile= path is ignored; a later file overrides an '
-            "earlier line, and any EnvironmentFile= overrides every Environment=. A system service has no login: HOME "
-            "is set only with User=, and nothing reads .bashrc.",
-            recognised="PID 1 warns when it loads the unit (`Invalid environment assignment, ignoring`), not when it "
-            "starts it, so the lines stand in its own journal at the time of the last daemon-reload. remedy also reads "
-            "the unit's text, and the values that the program really got.",
-            mending="remedy rewrites the line: absolute paths in place of `$HOME` and `~`, systemd's quoting, no "
-            "`export`. Specifiers work where variables don't: `%h` is the home of the *manager's* user, so in a "
-            "system unit it is /root whatever User= says.",
-            avoid="Don't wrap ExecStart= in `bash -lc` to get a login environment: the unit then depends on files that "
-            "anyone edits.",
-            sources=("systemd.exec(5), Environment= and EnvironmentFile=", "systemd.unit(5), specifiers"),
         ),
     ),
     Cause(
