@@ -37,6 +37,9 @@ TRAPS = [
     "RuntimeError: shape mismatch: value tensor of shape [1] cannot be broadcast",
     "Lock file exists in build directory: '/root/.cache/torch_extensions/py310_cu128/plugin/lock'\n"
     "RuntimeError: shape mismatch: value tensor of shape [1] cannot be broadcast",
+    'x.hpp(112): error: namespace "cuda::ptx" has no member "n32_t"',
+    "A matching Triton is not available, some optimizations will not be enabled\n"
+    "Error caught was: No module named 'triton'\nRuntimeError: shape mismatch",
     "[1/3] /usr/local/cuda-12.8/bin/nvcc -c a.cu -o a.o\n"
     "[2/3] /usr/local/cuda-12.8/bin/nvcc -c b.cu -o b.o\n[3/3] c++ a.o b.o -o x.so\n"
     "AssertionError: tensor parallel size (3) must divide number of heads",

@@ -86,6 +86,9 @@ _BUNDLED: Final = any_of(
 # FlashInfer 0.6.12 and later use libcu++ of CCCL 3; without the copy it ships, CUDA 12's own is too old for them.
 _NEWER_API: Final = Signature("qualified name is not allowed", weak=True, library="flashinfer")
 _BUNDLED_WANT: Final = (12, 3)
+# libcu++ wraps more of PTX with each release: the tensor maps and bulk copies of Hopper came with CCCL 2.4, CUDA 12.5.
+_NEWER_PTX: Final = Signature("cuda::ptx", r"namespace ['\"]cuda::ptx['\"] has no member", weak=True)
+_PTX_WANT: Final = (12, 5)
 
 
 def nvcc_isa(case: Case) -> bool:
@@ -204,6 +207,10 @@ def _old_for_sources(case: Case) -> Claim | None:
     if bundled and nvcc and nvcc < _BUNDLED_WANT:
         text = f"nvcc {rules.dotted(nvcc)} is older than the headers that the library ships"
         return claim_from(bundled, (case.fact(text, "nvcc"),), certainty="likely")
+    wrapped = case.hits(_NEWER_PTX)
+    if wrapped and nvcc and nvcc < _PTX_WANT:
+        text = f"nvcc {rules.dotted(nvcc)} brings a libcu++ that wraps less of PTX than these sources use"
+        return claim_from(wrapped, (case.fact(text, "nvcc"),), certainty="likely")
     needed = case.hits(*(s for s in _TOO_OLD if s.weak))
     below = _below(case, needed[0].groups["needed"]) if needed else ()
     return claim_from(needed, below) if below else None
@@ -239,6 +246,7 @@ CAUSES: Final = (
             _NEWER_HEADER,
             _NEWER_TYPE,
             _NEWER_API,
+            _NEWER_PTX,
             *_BUNDLED,
             OLD_PTX_ISA,
             *EMPTY_ARCHS,

@@ -60,7 +60,7 @@ CAUSES: Final = (
             Signature("' for model", r"unable to find (?:[\w ]+ )?'(?P<model>/[^']+)' for model"),
             Signature("not found, try pulling it first", r"model ['\"](?P<model>[^'\"]+)['\"] not found"),
             Signature("pull model manifest", r"pull model manifest: file does not exist"),
-            Signature("model weights with", r"annot find any (?:\w+ )?model weights with ['`](?P<model>[^'`]+)"),
+            Signature("model weights with", r"annot find any (?:\w+ )?model weights with ['`]?(?P<model>[^'`]+)"),
             Signature("ould not find checkpoint files", r"checkpoint files '(?P<model>[^']+)'"),
             *any_of(
                 "ould not find model at",

@@ -37,6 +37,7 @@ _SCRIPT: Final = Signature(": No such file", r": line \d+: (?P<program>/\S*/bin/
 _NOT_RUN: Final = (
     Signature('exec: "', r'exec: "(?P<program>[^"]+)": (?:executable file not|permission denied|stat |no such file)'),
     Signature("not found in $PATH", r"executable file [`'](?P<program>[^`']+)[`'] not found"),
+    Signature("executable file not found in $PATH", r"^\"(?P<program>[^\"]+)\": "),
     Signature("ailed to spawn: `", r"spawn: `(?P<program>[^`]+)`"),
 )
 # dash says "cannot create" of a file to write to

@@ -205,7 +205,8 @@ _MISSING: Final = (
         "No module named",
         # without its own library Python did not start: PYTHONHOME, or an installation that was moved
         r"ModuleNotFoundError: No module named '?(?!encodings)(?P<module>[\w.]+)'?"
-        r"|: No module named '?(?!encodings)(?P<module2>[\w.]+)'?(?:;|$)",
+        # xformers names so the Triton that it goes on without
+        r"|(?<!Error caught was): No module named '?(?!encodings)(?P<module2>[\w.]+)'?(?:;|$)",
     ),
     Signature("No package metadata was found for", r"found for (?P<module>[\w.-]+)"),
     Signature("DistributionNotFound"),
@@ -280,6 +281,10 @@ _MISSING: Final = (
 )
 
 
+# Without the exception's name it is what some programs say of an optional package, and go on.
+_BARE: Final = Signature("No module named", r"^No module named '(?P<module>(?!encodings)[\w.]+)'$", weak=True)
+
+
 def _package_missing(case: Case) -> Claim | None:
     hits = tuple(
         hit for hit in case.hits(*_MISSING) if not (re.search(_INNER, hit.line.text) or was_to_be_built(case, hit))
@@ -289,6 +294,8 @@ def _package_missing(case: Case) -> Claim | None:
     if hits and all(hit.line.quiet for hit in hits):
         # Logged as a warning it is an optional package, which nothing misses.
         return claim_from(hits, certainty="possible", weight=Weight.ASIDE)
+    if not hits and not any(not says_only_that(line.text) for line in case.errors):
+        return claim_from(case.hits(_BARE), certainty="likely", weight=Weight.NOTED)
     return claim_from(hits)
 
 
@@ -326,7 +333,7 @@ CAUSES: Final = (
         advice="Install the package that holds it with the interpreter that the unit runs: `{python} -m pip install "
         "{module}`.||Install it with the interpreter that the unit runs, `PYTHON -m pip install …`.",
         judge=_package_missing,
-        signatures=(*_MISSING, _NO_NUMPY, _ABSENT_NUMPY),
+        signatures=(*_MISSING, _BARE, _NO_NUMPY, _ABSENT_NUMPY),
         page=Page(
             meaning="Python looked through its own site-packages and didn't find a module.",
             origin="The unit runs another interpreter than the one it was installed into, or the package is an "
