@@ -312,3 +312,12 @@ def test_what_a_program_did_without_is_not_what_it_ended_of(refused: str, instea
     found = engine.explain([refused, instead, last])
     assert found.root.id == root
     assert root == "nvcc-too-old" or [one.id for one in found.findings if one.toolchain and one.certainty == "possible"]
+
+
+def test_a_hub_that_gave_no_answer_is_told_from_a_model_that_does_not_exist() -> None:
+    unreached = "OSError: We couldn't connect to 'https://huggingface.co' to load the files"
+    missing = "OSError: /models/x is not a local folder and is not a valid model identifier"
+    alone, both = (engine.explain(lines).root for lines in ([unreached], [unreached, missing]))
+    assert alone.id == both.id == "model-not-found"
+    assert "gave no answer" in alone.summary and "HTTPS_PROXY" in alone.advice
+    assert both.summary == "The model /models/x is not found."

@@ -2,9 +2,119 @@
 
 from __future__ import annotations
 
-from remedy.causes.entry import Cause, Page, Signature, any_of
+from remedy.causes.case import Case, claim_from
+from remedy.causes.entry import Cause, Claim, Page, Signature, any_of
 from remedy.causes.shared import HUB_UNREACHED
 from remedy.hints import Final
+from remedy.value import replace
+
+# The hub gives no answer, and there is no copy here.
+_UNREACHED: Final = (
+    Signature("specific connection error when trying to load", r"load (?P<model>[^\s:]+):"),
+    Signature("ouldn't connect to 'http"),
+    *HUB_UNREACHED,
+    Signature("huggingface.co", r"host='huggingface\.co'.*(?:Max retries exceeded|timed out|resolution)"),
+)
+_NOT_FOUND: Final = (
+    Signature("is not a local folder", r"(?P<model>\S+) is not a local folder"),
+    Signature("not a valid model identifier"),
+    Signature("ncorrect path_or_model_id", r"path_or_model_id: '(?P<model>[^']+)'"),
+    Signature("o model weights found in", r"weights found in:? [`'](?P<model>[^'`]+)"),
+    Signature("epo id must be in the form", r"[Rr]epo id must be in the form .*: '(?P<model>[^']+)'|Repo id"),
+    Signature("HFValidationError"),
+    Signature("RepositoryNotFoundError"),
+    Signature(" Not Found for url", r"(?:Repository|Revision|Entry) Not Found for url"),
+    Signature("Repository Not Found"),
+    *any_of(
+        "IncompleteSnapshotError",
+        "CachedRepoTreeNotFoundError",
+        "RevisionResolutionError",
+        "NotASafetensorsRepoError",
+        pattern="",
+    ),
+    Signature("is not a valid git identifier"),
+    Signature("rror no file named", r"found in directory (?P<model>\S+?)\.?$"),
+    Signature("EntryNotFoundError"),
+    Signature("RevisionNotFoundError"),
+    Signature("Unrecognized model in", r"Unrecognized model in (?P<model>\S+?)\.? "),
+    Signature("does not appear to have a file named"),
+    Signature("Invalid repository ID or local directory"),
+    # vLLM, before and since Mistral's params.json is one
+    *any_of("detect config format", "supported config format", pattern=r"(?:not detect|No supported) config format"),
+    Signature(
+        "Can't load",
+        r"Can't load (?:the |image processor|tokenizer|config\w*|feature|processor"
+        r"|model).* (?:for|of) '(?P<model>[^']+)'",
+    ),
+    Signature(
+        "No such file or directory",
+        r"No such file or directory:? .{0,4}?['\"]?(?P<model>[^'\"]*(?:config\.json"
+        r"|\.safetensors(?:\.index\.json)?|\.gguf|tokenizer\S*|/models?/[^'\"]*))['\"]?",
+    ),
+    Signature("failed to open GGUF file", r"GGUF file '?(?P<model>[^']+)'?"),
+    Signature("gguf", r"(?:failed to (?:open|load)|no such file).{0,60}\.gguf|\.gguf.{0,40}No such file"),
+    # Triton's back ends
+    Signature("' for model", r"unable to find (?:[\w ]+ )?'(?P<model>/[^']+)' for model"),
+    Signature("not found, try pulling it first", r"model ['\"](?P<model>[^'\"]+)['\"] not found"),
+    Signature("pull model manifest", r"pull model manifest: file does not exist"),
+    Signature("model weights with", r"annot find any (?:\w+ )?model weights with ['`]?(?P<model>[^'`]+)"),
+    Signature("ould not find checkpoint files", r"checkpoint files '(?P<model>[^']+)'"),
+    *any_of(
+        "ould not find model at",
+        "odel or revision not found at",
+        "an't find weights for",
+        "without having git-lfs installed",
+        "resource does not seem to be on huggingface.co",
+        pattern="",
+    ),
+    Signature("etect config format for no config file found", library="vllm"),
+    Signature("ailed to load mistral", r"config for model (?P<model>\S+?)\. ", library="vllm"),
+    *any_of(
+        "does not exist",
+        "doesn't exist",
+        "not found",
+        "is not a directory",
+        # a server's answer to a client who asked for another model is no fault of its start
+        pattern=r"(?i)^(?!.*the model `[^`]*` does not exist).*model (?:path|file|directory|dir)? ?"
+        r"['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist|doesn't exist|not found|is not a directory)",
+        needs="odel",
+    ),
+    # a project's own words for a folder without weights; what is downloaded next is not missed
+    *any_of(
+        "weights ",
+        "checkpoint",
+        "model file",
+        pattern=r"(?i)(?:could ?n[o']t|can ?not|can't|unable to|failed to) (?:find|locate) (?:any |the )?"
+        r"(?:\w+ ){0,3}(?:weights|checkpoints?|model files?) (?:under|in|inside|at) "
+        r"(?!(?:the )?(?:checkpoint|state))(?P<model>\S+)(?!.*(?:download|scratch))",
+    ),
+    *any_of(
+        "o model found",
+        "o models found",
+        "o model file",
+        "o checkpoint",
+        pattern=r"(?i)\bno (?:model(?: file)?|checkpoint)s? (?:was |were )?found (?:in|under|inside|at) [`'\"]?"
+        r"(?P<model>[^\s`'\"]+)(?!.*(?:download|scratch))",
+    ),
+    Signature("necessary to load this pretrained model", r"the file (?P<model>\S+) which", library="diffusers"),
+    Signature("error loading model", r"error loading model: .*(?:No such|failed to open|not found)"),
+    Signature("is not a valid model", r"is not a valid model"),
+    Signature("no safetensors", r"(?i)no safetensors (?:weights )?found"),
+    Signature("404 Client Error", r"404 Client Error.*huggingface|404 Client Error.*modelscope"),
+)
+
+
+def _not_found(case: Case) -> Claim | None:
+    claim = claim_from(case.hits(*_UNREACHED, *_NOT_FOUND))
+    if claim is None or case.has(*_NOT_FOUND):
+        return claim
+    summary = "The model is not on this machine, and the hub that has it gave no answer."
+    advice = (
+        "Look from here, as the service does: `curl -sI https://huggingface.co` (HTTPS_PROXY= and HF_ENDPOINT= of the "
+        "unit count); or fetch it where there is a network, and name its folder in ExecStart=."
+    )
+    return replace(claim, summary=summary, advice=advice)
+
 
 CAUSES: Final = (
     Cause(
@@ -15,106 +125,12 @@ CAUSES: Final = (
         summary="The model {model} is not found.||The model's path or name is not found.",
         advice="Look at a path as the service's user does: `sudo -u {user} ls -ld {model}`; look a name up on the hub."
         "||Check the path as the service's user, or the name on the hub.",
-        signatures=(
-            Signature("is not a local folder", r"(?P<model>\S+) is not a local folder"),
-            Signature("not a valid model identifier"),
-            Signature("ncorrect path_or_model_id", r"path_or_model_id: '(?P<model>[^']+)'"),
-            Signature("o model weights found in", r"weights found in:? [`'](?P<model>[^'`]+)"),
-            Signature("epo id must be in the form", r"[Rr]epo id must be in the form .*: '(?P<model>[^']+)'|Repo id"),
-            Signature("HFValidationError"),
-            Signature("RepositoryNotFoundError"),
-            Signature(" Not Found for url", r"(?:Repository|Revision|Entry) Not Found for url"),
-            Signature("Repository Not Found"),
-            *any_of(
-                "IncompleteSnapshotError",
-                "CachedRepoTreeNotFoundError",
-                "RevisionResolutionError",
-                "NotASafetensorsRepoError",
-                pattern="",
-            ),
-            Signature("is not a valid git identifier"),
-            Signature("specific connection error when trying to load", r"load (?P<model>[^\s:]+):"),
-            Signature("rror no file named", r"found in directory (?P<model>\S+?)\.?$"),
-            Signature("EntryNotFoundError"),
-            Signature("RevisionNotFoundError"),
-            Signature("Unrecognized model in", r"Unrecognized model in (?P<model>\S+?)\.? "),
-            Signature("does not appear to have a file named"),
-            Signature("Invalid repository ID or local directory"),
-            # vLLM, before and since Mistral's params.json is one
-            *any_of(
-                "detect config format", "supported config format", pattern=r"(?:not detect|No supported) config format"
-            ),
-            Signature(
-                "Can't load",
-                r"Can't load (?:the |image processor|tokenizer|config\w*|feature|processor"
-                r"|model).* (?:for|of) '(?P<model>[^']+)'",
-            ),
-            Signature(
-                "No such file or directory",
-                r"No such file or directory:? .{0,4}?['\"]?(?P<model>[^'\"]*(?:config\.json"
-                r"|\.safetensors(?:\.index\.json)?|\.gguf|tokenizer\S*|/models?/[^'\"]*))['\"]?",
-            ),
-            Signature("failed to open GGUF file", r"GGUF file '?(?P<model>[^']+)'?"),
-            Signature("gguf", r"(?:failed to (?:open|load)|no such file).{0,60}\.gguf|\.gguf.{0,40}No such file"),
-            # Triton's back ends
-            Signature("' for model", r"unable to find (?:[\w ]+ )?'(?P<model>/[^']+)' for model"),
-            Signature("not found, try pulling it first", r"model ['\"](?P<model>[^'\"]+)['\"] not found"),
-            Signature("pull model manifest", r"pull model manifest: file does not exist"),
-            Signature("model weights with", r"annot find any (?:\w+ )?model weights with ['`]?(?P<model>[^'`]+)"),
-            Signature("ould not find checkpoint files", r"checkpoint files '(?P<model>[^']+)'"),
-            *any_of(
-                "ould not find model at",
-                "odel or revision not found at",
-                "an't find weights for",
-                "without having git-lfs installed",
-                "resource does not seem to be on huggingface.co",
-                pattern="",
-            ),
-            Signature("etect config format for no config file found", library="vllm"),
-            Signature("ailed to load mistral", r"config for model (?P<model>\S+?)\. ", library="vllm"),
-            Signature("ouldn't connect to 'http"),
-            *HUB_UNREACHED,
-            Signature(
-                "huggingface.co",
-                r"host='huggingface\.co'.*(?:Max retries exceeded|timed out|resolution)",
-            ),
-            *any_of(
-                "does not exist",
-                "doesn't exist",
-                "not found",
-                "is not a directory",
-                # a server's answer to a client who asked for another model is no fault of its start
-                pattern=r"(?i)^(?!.*the model `[^`]*` does not exist).*model (?:path|file|directory|dir)? ?"
-                r"['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist|doesn't exist|not found|is not a directory)",
-                needs="odel",
-            ),
-            # a project's own words for a folder without weights; what is downloaded next is not missed
-            *any_of(
-                "weights ",
-                "checkpoint",
-                "model file",
-                pattern=r"(?i)(?:could ?n[o']t|can ?not|can't|unable to|failed to) (?:find|locate) (?:any |the )?"
-                r"(?:\w+ ){0,3}(?:weights|checkpoints?|model files?) (?:under|in|inside|at) "
-                r"(?!(?:the )?(?:checkpoint|state))(?P<model>\S+)(?!.*(?:download|scratch))",
-            ),
-            *any_of(
-                "o model found",
-                "o models found",
-                "o model file",
-                "o checkpoint",
-                pattern=r"(?i)\bno (?:model(?: file)?|checkpoint)s? (?:was |were )?found (?:in|under|inside|at) [`'\"]?"
-                r"(?P<model>[^\s`'\"]+)(?!.*(?:download|scratch))",
-            ),
-            Signature("necessary to load this pretrained model", r"the file (?P<model>\S+) which", library="diffusers"),
-            Signature("error loading model", r"error loading model: .*(?:No such|failed to open|not found)"),
-            Signature("is not a valid model", r"is not a valid model"),
-            Signature("no safetensors", r"(?i)no safetensors (?:weights )?found"),
-            Signature("404 Client Error", r"404 Client Error.*huggingface|404 Client Error.*modelscope"),
-        ),
+        judge=_not_found,
+        signatures=(*_UNREACHED, *_NOT_FOUND),
         page=Page(
             meaning="The server looks for the model as a folder, then as a name on a hub, and finds neither.",
             origin="A typing error, a folder on a disk that isn't mounted, a download that is not complete, or a path "
-            "relative to another working directory.",
+            "relative to another working directory; or no way to the hub (a proxy that the unit does not name).",
             recognised="`is not a local folder and is not a valid model identifier`, `does not appear to have a file "
             "named config.json`.",
             mending="The absolute path in ExecStart=; RequiresMountsFor= with it, so that the disk is there first.",
