@@ -32,13 +32,7 @@ _SCRIPT_LIMIT = 1 << 20
 def absent(service: Service, view: View) -> Iterator[Fault]:
     """What the next start would end of before any program of the service's has run. Only what is certain: nothing is
     said of what may not be seen by this user, or is made by the start itself."""
-    before = (setting.value for name in _BEFORE for setting in service.values("Service", name))
-    if any(service.values("Service", name) for name in _OWN_FILES) or not all(
-        "remedy check" in line for line in before
-    ):
-        return
-    if any(setting.section == "Unit" and setting.name.startswith("Condition") for setting in service.settings):
-        # systemd passes over a start whose conditions don't hold: such a unit may be for other machines.
+    if _may_be_otherwise(service):
         return
     yield from _directory(service, view)
     command = service.exec_start[0] if service.exec_start else None
@@ -48,6 +42,22 @@ def absent(service: Service, view: View) -> Iterator[Fault]:
     if why:
         mend = "write the path of the program as it is now, or install it there"
         yield Fault("program-absent", f"{command.path} {why}", command.source, mend)
+
+
+def _may_be_otherwise(service: Service) -> bool:
+    """Whether a start of the unit may see more than stands here now, or is not meant for this machine."""
+    before = (setting.value for name in _BEFORE for setting in service.values("Service", name))
+    if any(service.values("Service", name) for name in _OWN_FILES) or not all(
+        "remedy check" in line for line in before
+    ):
+        return True
+    for setting in service.settings:
+        # systemd passes over a start whose conditions don't hold, and mounts what the unit wants before it.
+        if setting.section == "Unit" and (setting.name.startswith("Condition") or "Mount" in setting.name):
+            return True
+        if setting.section == "Unit" and ".mount" in setting.value:
+            return True
+    return False
 
 
 def _directory(service: Service, view: View) -> Iterator[Fault]:

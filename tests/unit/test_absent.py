@@ -48,6 +48,8 @@ def machine(text: str, view: MemoryView | None = None) -> Machine:
         ("ExecStart=/opt/venv/bin/python\nBindPaths=/srv:/opt/venv", []),
         ("ExecStart=/opt/venv/bin/python\nExecStartPre=/bin/sh -c 'make venv'", []),
         ("ExecStart=/opt/venv/bin/python\n[Unit]\nConditionPathExists=/opt/venv", []),
+        ("ExecStart=/opt/venv/bin/python\n[Unit]\nRequiresMountsFor=/opt/venv", []),
+        ("ExecStart=/opt/venv/bin/python\n[Unit]\nBindsTo=opt-venv.mount", []),
         (
             "ExecStart=/opt/venv/bin/python\nExecStartPre=/bin/sh -c 'remedy check -- a; test $$? -ne 3'",
             ["/opt/venv/bin/python does not exist"],
