@@ -265,8 +265,13 @@ def _aside(case: Case, cause: Cause, claim: Claim, others: tuple[Claim, ...]) ->
     return replace(claim, weight=Weight.ASIDE, certainty="possible")
 
 
-#: What a shell, make or a launcher says of a program that is not there: whatever ran it may go on without.
-_SHELLS: Final = r"(?:^|/)(?:\w*sh|sudo|g?make|env)(?::|\[).*(?:not found|No such file)|^Command '\S+' not found, but"
+#: What a shell, a script, make or a launcher says of a program that is not there: whatever ran it may go on without.
+_SHELLS: Final = (
+    r"(?:^|/)(?:[\w.-]*sh|sudo|g?make|env)(?::|\[).*(?:not found|No such file)|^Command '\S+' not found, but"
+)
+
+#: What a program makes of the empty answer of a compiler that was not there to be asked.
+_UNREAD_ANSWER: Final = r"list index|invalid literal|values to unpack|could not convert|^\w+Error:? *$"
 
 #: Lines behind a refusal in which the program says what it does instead.
 _NEXT: Final = 8
@@ -274,15 +279,17 @@ _NEXT: Final = 8
 
 def _survived(case: Case, claim: Claim, others: tuple[Claim, ...]) -> bool:
     """Whether the program went past the claim's lines: it ended of data, in a traceback that leads elsewhere; they are
-    a shell's, and it ended of something that is known; or it said that it does without what they refused, and ended
-    of something that is known, or no compiler's."""
+    a shell's, and it ended of something that is known, or of its input; or it said that it does without what they
+    refused, and ended of something that is known, or no compiler's."""
     last = case.last_word
     if last and last.number > claim.last_line and reading.ended_elsewhere(case) and case.raised_elsewhere():
         return True
     shells = all(re.search(_SHELLS, one.text) for one in claim.evidence if one.kind == "log")
     known = any(other.weight == Weight.DECISIVE and other.last_line > claim.last_line for other in others)
-    if shells and known and not case.has(*BUILD_FAILED):
-        return True
+    if shells and not case.has(*BUILD_FAILED):
+        read = last and last.number > claim.last_line and not re.search(_UNREAD_ANSWER, last.text)
+        if known or (read and reading.ended_elsewhere(case)):
+            return True
     went_on = [hit.line.number for hit in case.hits(*FELL_BACK) if 0 < hit.line.number - claim.last_line <= _NEXT]
     if not went_on:
         return False

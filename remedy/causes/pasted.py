@@ -62,7 +62,14 @@ _ENGLISH: Final[dict[str, tuple[str, ...]]] = {
     "command not found": (
         "Kommando nicht gefunden", "Befehl nicht gefunden", "commande introuvable", "orden no encontrada",
         "comando non trovato", "comando não encontrado", "未找到命令", "コマンドが見つかりません", "команда не найдена",
-        "명령어를 찾을 수 없음", "명령을 찾을 수 없음",
+        "명령어를 찾을 수 없음", "명령을 찾을 수 없음", "指令找不到",
+    ),
+    # French and Chinese put their own blank and colon behind the program's name
+    ": command not found": (" : commande introuvable", "：未找到命令", "：指令找不到"),
+    # what bash says where, of a script or of the command that a program gave it
+    "sh: line ": (
+        "sh: Zeile ", "sh: ligne ", "sh: línea ", "sh: riga ", "sh: linha ", "sh: 行 ", "sh:行 ", "sh: 列 ",
+        "sh: строка ", "sh: 줄 ",
     ),
     "fatal error: ": (
         "schwerwiegender Fehler: ", "erreur fatale : ", "erreur fatale\xa0: ", "error fatal: ", "errore fatale: ",

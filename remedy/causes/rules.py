@@ -237,7 +237,8 @@ def torch_newer_than_driver(facts: PartialFacts) -> bool:
 
 def in_jit_cache(text: str) -> bool:
     """Whether a line names a shared object in a cache of compiled kernels."""
-    return bool(re.search(r"(?:cached_ops|torch_extensions|tvm-ffi|\.cache/flashinfer|torchinductor)/\S*\.so", text))
+    caches = r"(?:cached_ops|torch_extensions|tvm-ffi|\.cache/flashinfer|torchinductor|\.triton/cache)"
+    return bool(re.search(caches + r"/\S*\.so", text))
 
 
 def linked_elsewhere(facts: PartialFacts) -> str | None:

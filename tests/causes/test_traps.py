@@ -261,6 +261,9 @@ def test_torch_s_warning_of_nvml_is_no_cause_of_another_failure() -> None:
         ("/bin/sh: 1: nvcc: not found", "nvcc-not-found"),
         ("Command 'nvcc' not found, but can be installed with:", "nvcc-not-found"),
         ("sudo: nvcc: command not found", "nvcc-not-found"),
+        ("entrypoint.sh: line 4: nvcc: command not found", "nvcc-not-found"),
+        ("/opt/llm/start.sh: 12: ninja: not found", "ninja-missing"),
+        ("run.sh: ligne 3: gcc : commande introuvable", "host-compiler-missing"),
         ("make: gcc: No such file or directory", "host-compiler-missing"),
     ],
 )
@@ -269,3 +272,29 @@ def test_a_shell_s_word_in_passing_is_no_cause_of_what_is_known_to_have_ended_it
     assert engine.explain([said, "OSError: [Errno 98] Address already in use"]).root.id == "port-in-use"
     failed = [said, "ninja: build stopped: subcommand failed.", "OSError: [Errno 98] Address already in use"]
     assert engine.explain(failed).root.id == alone
+
+
+def test_a_shell_s_word_is_no_cause_of_what_the_program_says_of_its_input() -> None:
+    said = "/bin/sh: 1: nvcc: not found"
+    assert engine.explain([said, "ValueError: the derived max_model_len is 32768"]).root.id == "unknown"
+    # what becomes of an answer that was expected of nvcc
+    assert engine.explain([said, "IndexError: list index out of range"]).root.id == "nvcc-not-found"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'Failed to pull image "registry.local/vllm:1": unexpected status: 401 Unauthorized',
+        "pinging container registry: Error initializing source docker://nvcr.io/model:1: 403 Forbidden",
+    ],
+)
+def test_a_registry_of_images_is_no_hub_of_models(said: str) -> None:
+    assert engine.explain([said]).root.id == "unknown"
+
+
+def test_an_error_within_cuda_s_own_header_needs_releases_that_differ() -> None:
+    said = ['/usr/local/cuda/include/cuda_fp16.hpp(112): error: identifier "__NV_NOINLINE" is undefined']
+    differ = facts_file.from_mapping({"nvcc": "13.0", "cuda_headers": "12.6"})
+    same = facts_file.from_mapping({"nvcc": "12.6", "cuda_headers": "12.6"})
+    assert engine.explain(said, differ).root.id == "toolkit-mixed"
+    assert engine.explain(said, same).root.id == "unknown"

@@ -33,6 +33,8 @@ _STALE: Final = (
     Signature("file too short", _CACHED_SO + r".*file too short"),
     Signature("invalid ELF header", _CACHED_SO + r".*invalid ELF header"),
     Signature("wrong ELF class", _CACHED_SO),
+    # a home directory that machines of different releases share
+    Signature("version `", r"version [`']\w+_[\d.]+' not found \(required by \S*" + _CACHED_SO + r"\.so"),
     Signature("cached_ops", r"cached_ops\S*\.so.*(?:cannot open shared object|undefined symbol|mismatch)"),
     Signature(
         "stale",

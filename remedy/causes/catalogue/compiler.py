@@ -71,9 +71,12 @@ _NOT_FOUND: Final = (
         + _GOES_ON
         + r"|(?:annot|ould not) find CUDA_HOME",
     ),
-    Signature(
+    *any_of(
         "CUDA toolkit",
-        r"(?:[Cc]ould not|[Cc]annot) (?:find|locate) (?:the )?CUDA [Tt]oolkit|CUDA toolkit (?:is |was )?not found",
+        # llama.cpp's CMake files stop with these words on a line of their own
+        "CUDA Toolkit",
+        pattern=r"(?:[Cc]ould not|[Cc]annot) (?:find|locate) (?:the )?CUDA [Tt]oolkit"
+        r"|CUDA [Tt]oolkit (?:is |was )?not found" + _GOES_ON,
     ),
     # gsplat and its kin go on without their kernels, to the first call of one
     Signature(

@@ -29,7 +29,7 @@ def _unit_environment(case: Case) -> Claim | None:
         Evidence("fact", fault.text, str(fault.place)) for fault in case.faults if fault.kind in _ENVIRONMENT_FAULTS
     )
     warned = case.hits(*_ENVIRONMENT_WARNED)
-    literal = case.hits(_LITERAL_VARIABLE, _LITERAL_HOME)
+    literal = case.hits(_LITERAL_VARIABLE, *_LITERAL_HOME)
     unexpanded = tuple(
         case.fact(f"{name}={value}: systemd does not expand $VAR or ~ in Environment=", name)
         for name, value in sorted(case.facts.env.items())
@@ -56,10 +56,13 @@ _LITERAL_VARIABLE: Final = Signature(
     r"(?:['\"‘: ]|^)(?P<value>\$\{?(?:HOME|USER|PATH|[A-Z][A-Z0-9_]*_HOME|VIRTUAL_ENV|CONDA_PREFIX)\}?[/:][^'\"’\s]*)",
     weak=True,
 )
-_LITERAL_HOME: Final = Signature(
+_LITERAL_HOME: Final = any_of(
     "~/",
-    r"(?:No such file|not found|cannot|does not exist).*['\"‘ ](?P<value>~/[^'\"’\s]*)"
-    r"|(?P<value2>~/\S+): (?:not found|No such)",
+    # what can't be made of it is the folder of that name, in whatever folder the program is
+    "~'",
+    pattern=r"(?:No such file|not found|cannot|does not exist).*['\"‘ ](?P<value>~/[^'\"’\s]*)"
+    r"|(?P<value2>~/\S+): (?:not found|No such)"
+    r"|(?:ermission denied|ead-only file system): '(?P<value3>(?:/[^']*)?~(?:/[^']*)?)'",
     weak=True,
 )
 # systemd 254 and later, of $NAME in a command; MAINPID is unset behind a program that has ended
@@ -98,7 +101,7 @@ CAUSES: Final = (
         "read the unit's environment lines as they were meant.",
         advice="Compare what was written with what is set: `remedy show {unit}`.",
         judge=_unit_environment,
-        signatures=(*_ENVIRONMENT_WARNED, _LITERAL_VARIABLE, _LITERAL_HOME, _HOME_READ, _UNSET_VARIABLE, *NOT_ON_PATH),
+        signatures=(*_ENVIRONMENT_WARNED, _LITERAL_VARIABLE, *_LITERAL_HOME, _HOME_READ, _UNSET_VARIABLE, *NOT_ON_PATH),
         page=Page(
             meaning="A variable reaches the program with another value than its author meant, or not at all.",
             origin="Environment= and EnvironmentFile= look like shell and are not. `$VAR` and `~` are taken literally; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from remedy.causes.case import Case, claim_from
+from remedy.causes.containers import NOT_OF_AN_IMAGE
 from remedy.causes.entry import Cause, Claim, Page, Signature, any_of
 from remedy.causes.shared import HUB_UNREACHED
 from remedy.hints import Final
@@ -159,10 +160,10 @@ CAUSES: Final = (
             Signature(
                 "403 Forbidden",
                 # a proxy may say so as well
-                r"^(?!.*Tunnel connection failed).*(?:403 Forbidden.*(?:huggingface|hf\.co|model)"
+                NOT_OF_AN_IMAGE + r"(?!.*Tunnel connection failed).*(?:403 Forbidden.*(?:huggingface|hf\.co|model)"
                 r"|huggingface.*403 Forbidden)",
             ),
-            Signature("401 Unauthorized"),
+            Signature("401 Unauthorized", NOT_OF_AN_IMAGE),
             Signature("nvalid user token"),
             Signature("ur token has the correct permissions"),
             Signature("nvalid credentials in Authorization header"),

@@ -108,9 +108,17 @@ _INCOMPATIBLE: Final = (
     Signature("CUDA compiler and CUDA toolkit headers are incompatible"),
     # nvlink, of objects and device libraries of another release
     Signature("cannot be linked due to version mismatch"),
+    Signature("newer than toolkit", r"(?:fatal|error)\s*: .*newer than toolkit \(\d+ vs \d+\)"),
     # torch's and CMake's FindCUDA, wrapped behind "the CUDA"
     Signature("indCUDA says", r"indCUDA says .*but the CUDA", library="torch"),
 )
+# What the toolkit's own headers do not find in one another: a compiler of their release brings it, or they would.
+_HEADER_BROKEN: Final = any_of(
+    ".hpp(", ".h(",
+    pattern=r"/include/(?:crt/)?(?:cuda_\w+|cuda|vector_\w+|sm_\d\d_\w+|mma|device_\w+|common_functions|math_functions)"
+    r"\.hp?p?\(\d+\): error: ",
+    weak=True, needs="error: ",
+)  # fmt: skip
 # A module built here wants a function of a newer libcudart than the one that torch brought into the process.
 _OTHER_CUDART: Final = Signature(
     "version libcudart", r"undefined symbol: cuda\w+, version libcudart\.so\.(?P<major>\d+)"
@@ -128,6 +136,8 @@ def _mixed(case: Case) -> Claim | None:
         hits += case.hits(JIT_LINKER)
     if hits:
         return claim_from(hits, facts)
+    if facts and case.has(*_HEADER_BROKEN):
+        return claim_from(case.hits(*_HEADER_BROKEN), facts)
     failed = reading.failed_builds(case)
     return claim_from(failed, facts, certainty="likely", weight=Weight.NOTED) if failed and facts else None
 
@@ -290,7 +300,7 @@ CAUSES: Final = (
         summary="nvcc and the CUDA headers or libraries that it uses come from different CUDA releases.",
         advice="`remedy toolkits` shows which; `remedy fix {unit}` points everything to one complete toolkit.",
         judge=_mixed,
-        signatures=(*_INCOMPATIBLE, _OTHER_CUDART, JIT_LINKER, NVJITLINK, *BUILD_FAILED, *JIT_AT_WORK),
+        signatures=(*_INCOMPATIBLE, *_HEADER_BROKEN, _OTHER_CUDART, JIT_LINKER, NVJITLINK, *BUILD_FAILED, *JIT_AT_WORK),
         observable=True,
         page=Page(
             meaning="A toolkit's parts are made for one another. nvcc of 13.3 with runtime headers of 13.0 stops at "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from remedy.causes.containers import NO_ENVIRONMENT_FILE, NO_USER
 from remedy.causes.entry import Cause, Page, Signature, any_of
 from remedy.causes.shared import SHOW
 from remedy.hints import Final
@@ -81,6 +82,7 @@ CAUSES: Final = (
         advice="Create the file, or write `EnvironmentFile=-/path` if it may be absent: `" + SHOW + "`.",
         signatures=(
             Signature("Failed to load environment files"),
+            *NO_ENVIRONMENT_FILE,
             Signature("Failed to open environment file", r"environment file '?(?P<path>[^':]+)"),
         ),
         faults=("environment-file-missing", "environment-file-unreadable"),
@@ -119,6 +121,7 @@ CAUSES: Final = (
             # sudo, su, coreutils
             Signature("unknown user ", r"\bsudo: unknown user "),
             Signature("does not exist or the user entry", r"\bsu: user \S+ does not exist"),
+            NO_USER,
             Signature("nvalid user: ", r"\b(?:chown|install): invalid user: "),
             Signature("Failed to resolve user", r"Failed to resolve user"),
         ),
