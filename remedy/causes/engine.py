@@ -248,6 +248,9 @@ def _aside(case: Case, cause: Cause, claim: Claim, others: tuple[Claim, ...]) ->
     met = claim.certainty == "confirmed" and any(one.problem.fatal for one in case.foreseen(cause.id))
     if cause.toolchain and claim.last_line and _survived(case, claim, others):
         return replace(claim, weight=Weight.ASIDE, certainty="possible")
+    if claim.ambiguous and not claim.of_log and others:
+        # Facts that no line speaks of may explain a silence, and nothing that the log tells of.
+        return replace(claim, weight=Weight.ASIDE, certainty="possible")
     if claim.ambiguous and any(other.weight == Weight.DECISIVE for other in others):
         # What the log itself says comes before what its lines may be put down to.
         return replace(claim, weight=Weight.NOTED, certainty="likely")

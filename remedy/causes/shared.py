@@ -145,6 +145,13 @@ OTHERS_HEADER: Final = Signature(
 OTHERS_API: Final = Signature(
     "error: ", r"\): error: (?:.*\b(?:at|c10|torch)::\w|namespace \"(?:cutlass|cute)\b)", weak=True, needs="::"
 )
+# Names of torch's and TVM-FFI's own headers, of which another release has what these sources ask for.
+OTHERS_NAME: Final = any_of(
+    "is undefined",
+    "was not declared in this scope",
+    pattern=r"(?:identifier \"|['‘])(?:AT|C10|TORCH|THC?|THCuda|TVM_FFI|PYBIND11)(?:_[A-Z]|[A-Z][a-z])\w*(?:\"|['’])",
+    weak=True,
+)
 # A part of the compiler crashed on these sources; one that was killed by 9 had no memory.
 COMPILER_CRASHED: Final = (
     *any_of(
@@ -177,9 +184,15 @@ OVERSIZED: Final = any_of(
     weak=True,
 )
 #: Lines of a build that failed which say why, and that it was no matter of this machine's toolkit.
-TOLD_WHY: Final = (OTHERS_HEADER, OTHERS_API, HOST_OPTION, *OVERSIZED, *COMPILER_CRASHED)
-# A build that ran ROCm's compiler
-HIPCC: Final = Signature("hipcc", r"(?P<hipcc>\S*hipcc)\b")
+TOLD_WHY: Final = (OTHERS_HEADER, OTHERS_API, *OTHERS_NAME, HOST_OPTION, *OVERSIZED, *COMPILER_CRASHED)
+# A build that ran ROCm's compiler, by the command or the rule of ninja: who only looks for it, as those do that ask for
+# every make of GPU in turn, names it as well.
+HIPCC: Final = Signature(
+    "hipcc",
+    r"(?:^|[\s'\"\[])(?P<hipcc>[^\s'\"\[]*hipcc)(?:['\"]?,? +['\"]?-{1,2}\w|['\"]? failed)|= ?(?P<named>\S*hipcc)$",
+)
+# An exception that got out: who only waits raises none.
+RAISED: Final = Signature("Traceback (most recent call last)", weak=True)
 # Signs that a JIT build or a JIT-built module is at work in this log.
 JIT_AT_WORK: Final = (
     Signature("flashinfer/jit", weak=True, library="flashinfer"),

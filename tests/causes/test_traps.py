@@ -146,6 +146,44 @@ MISLED = [
     ({}, "docker run -v /opt/cuda/bin/nvcc:/usr/local/cuda/bin/nvcc img\nninja: build stopped: subcommand failed."),
     ({}, "host:/usr/local/cuda/bin/nvcc a.cu\nninja: build stopped: subcommand failed."),
     ({}, "[1/2] :/usr/local/cuda/bin/nvcc -c a.cu -o a.o\nKeyError: 'a'"),
+    # every make of GPU is asked for in turn
+    (
+        {"gpu": "RTX 4090"},
+        "note: hipcc not found on $PATH\nnote: /opt/rocm/bin/hipcc does not exist\nsegmentation fault",
+    ),
+    # who only waits tells of nothing, and raises nothing
+    (
+        {"lock_files": ["/root/.cache/torch_extensions/x/lock"]},
+        "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 11040).",
+    ),
+    (
+        {"lock_files": ["/root/.cache/torch_extensions/x/lock"]},
+        'Traceback (most recent call last):\n  File "/opt/x/hooks.py", line 13, in get_requires_for_build_wheel',
+    ),
+    ({"linked_cudart": "libcudart.so.13", "torch_cuda": "12.8"}, "INFO: No available shared memory broadcast block"),
+    (
+        {"linked_cudart": "libcudart.so.12", "torch_cuda": "13.0", "driver": "535.54"},
+        "RuntimeError: CUDA driver version is insufficient for CUDA runtime version",
+    ),
+    # CMake and Triton don't ask CUDA_HOME
+    (
+        {"cuda_home": "/dev/null"},
+        "-- Check for working CUDA compiler: /usr/local/cuda/bin/nvcc - skipped\ngit: no route",
+    ),
+    ({"cuda_home": "/dev/null"}, "/usr/bin/ld: cannot find -lcuda: No such file or directory"),
+    # names of other libraries, of which another release has them
+    (
+        {"nvcc": "11.8", "torch_cuda": "12.1"},
+        'x.cu(3): error: identifier "AT_CHECK" is undefined\nninja: build stopped.',
+    ),
+    (
+        {"nvcc": "12.4", "torch_cuda": "13.0", "sm": "12.0"},
+        'guard.h(52): error: identifier "TVM_FFI_CHECK_CUDA_ERROR" is undefined\nninja: build stopped.',
+    ),
+    (
+        {"nvcc": "11.8", "torch_cuda": "12.1"},
+        "x.cpp:12:3: error: ‘THCState_getCurrentStream’ was not declared in this scope\nFAILED: x.cu.o",
+    ),
     # one old GPU by detection, no list
     ({}, "['-gencode=arch=compute_70,code=sm_70']\nRuntimeError: FlashInfer requires sm75+"),
     (
@@ -199,6 +237,17 @@ def test_a_fault_of_the_machine_that_had_no_part(facts: dict[str, object], log: 
             "x.cu:1: fatal error: cuda/std/array: No such file or directory\nninja: build stopped: subcommand failed.",
             "cuda-headers-missing",
         ),
+        (
+            {"nvcc": "12.4", "torch_cuda": "12.8"},
+            'x.cu(3): error: identifier "__nv_fp8_e8m0" is undefined\nninja: build stopped: subcommand failed.',
+            "nvcc-too-old",
+        ),
+        (
+            {"gpu": "RTX 4090"},
+            "FAILED: a.o\n/opt/rocm/bin/hipcc -DX -c a.cu -o a.o\nninja: build stopped",
+            "rocm-selected",
+        ),
+        ({"gpu": "RTX 4090"}, "error: command '/opt/rocm/bin/hipcc' failed with exit code 1", "rocm-selected"),
         (
             {"linked_cudart": "libcudart.so.13", "torch_cuda": "12.9"},
             "RuntimeError: CUDA error code=35 (cudaErrorInsufficientDriver)",

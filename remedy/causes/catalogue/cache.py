@@ -9,6 +9,7 @@ from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     CACHED_MODULE,
     PERMISSION,
+    RAISED,
     READ_ONLY,
     SHARED_OBJECT,
     UNDEFINED_SYMBOL,
@@ -16,6 +17,7 @@ from remedy.causes.shared import (
 from remedy.causes.types import Evidence
 from remedy.hints import Final
 from remedy.jit import versions
+from remedy.value import replace
 
 _CACHED_SO: Final = (
     r"(?:cached_ops|torch_extensions|tvm-ffi|\.cache/flashinfer|torch_compile_cache|torchinductor|\.triton/cache"
@@ -191,10 +193,11 @@ def _locked(case: Case) -> Claim | None:
     if held and case.ends_with(held) and not (case.errors or case.has(*_WENT_ON)):
         weight = Weight.DECISIVE if seen else Weight.NOTED
         return claim_from(held[-1:], tuple(seen), certainty="likely" if seen else "possible", weight=weight)
-    if facts.lock_files and (seen[1:] or not case.errors):
+    failed = bool(case.errors) or any(not hit.line.quiet for hit in case.hits(RAISED))
+    if facts.lock_files and (seen[1:] or not failed):
         # Who waits writes no error: what failed has its own words.
-        weight = Weight.ASIDE if case.errors else Weight.DECISIVE
-        return claim_from((), tuple(seen), certainty="likely", weight=weight)
+        claim = claim_from((), tuple(seen), certainty="likely", weight=Weight.ASIDE if failed else Weight.DECISIVE)
+        return claim and replace(claim, ambiguous=True)
     return None
 
 
@@ -289,7 +292,7 @@ CAUSES: Final = (
         summary="The service waits for a lock in a kernel cache whose holder is gone.",
         advice="`remedy fix {unit}` removes the lock after making sure that no build runs.",
         judge=_locked,
-        signatures=(*_WAITING, _LOCK_FILE, _LOADING, _LOADED, _ROOT, *_WENT_ON),
+        signatures=(*_WAITING, _LOCK_FILE, _LOADING, _LOADED, _ROOT, *_WENT_ON, RAISED),
         page=Page(
             meaning="torch up to 2.13 marks a build by a file named `lock` in the extension's folder. Whoever finds "
             "it waits, without a limit and without a word.",

@@ -104,7 +104,8 @@ def _too_old(case: Case) -> Claim | None:
     if not case.has(NVJITLINK):
         hits += case.hits(JIT_LINKER)
     built_here = case.has(*JIT_AT_WORK) and rules.driver_serves(case.facts)
-    if not (built_here or rules.linked_elsewhere(case.facts) or case.has(_NO_DRIVER)):
+    modules = rules.linked_elsewhere(case.facts) and not rules.torch_newer_than_driver(case.facts)
+    if not (built_here or modules or case.has(_NO_DRIVER)):
         hits += case.hits(INSUFFICIENT_DRIVER)
     if hits:
         return claim_from(hits, facts)

@@ -188,6 +188,12 @@ _VERSIONS: Final = (
         r"|flash_attn_2_cuda|exllamav2_ext)",
     ),
     Signature("_OpNamespace", r"'_OpNamespace' '\w+' object has no attribute"),
+    # Inductor asks Triton's classes for what its own release of Triton has
+    Signature(
+        "has no attribute",
+        r"(?:type object |Error: |^)'(?:CompiledKernel|KernelMetadata|JITFunction)'(?: object)? has no attribute",
+        library="triton",
+    ),
     Signature("incompatible with this", r"(?:torch|flash[-_]attn|xformers|sgl|flashinfer)\S* .{0,80}incompatible with"),
 )
 # XLA, TensorFlow, JAX and torch compare the cuDNN or CUDA that they find with the one they were built against.

@@ -72,8 +72,9 @@ def _home_invalid(case: Case) -> Claim | None:
 
 
 def _looked_below_root(case: Case) -> tuple[Hit, ...]:
-    """What is looked for in $CUDA_HOME/include, lib64 and nvvm, and was not found."""
-    return case.hits(*_HEADER_MISSING, *_LINKER, _NOT_LINKED, _NVVM_MISSING)
+    """What is looked for in $CUDA_HOME/include, lib64 and nvvm, and was not found; Triton looks elsewhere."""
+    linked = () if driver_library_unlinked(case) else case.hits(*_LINKER, _NOT_LINKED)
+    return case.hits(*_HEADER_MISSING, _NVVM_MISSING) + linked
 
 
 def _misspelt(case: Case) -> Claim | None:
@@ -87,9 +88,14 @@ def _misspelt(case: Case) -> Claim | None:
         facts = (case.fact(f"{name}={value}: {fault}", name),)
         if fault and sought:
             return claim_from(sought[:2], facts, weight=Weight.DECISIVE)
-        if fault and built:
+        # A compiler that was run from elsewhere was not found by the variable.
+        if fault and built and _all_below(case, value or ""):
             return claim_from(built[:2], facts, certainty="likely", weight=Weight.NOTED)
     return _ran_from_list(case) if reading.failed_builds(case) else None
+
+
+def _all_below(case: Case, root: str) -> bool:
+    return all(hit.groups["nvcc"].startswith(root.rstrip("/")) for hit in case.hits(NVCC_RUN))
 
 
 def _ran_from_list(case: Case) -> Claim | None:
@@ -233,10 +239,12 @@ def _not_linkable(case: Case) -> Claim | None:
     if hits:
         return None if hits == driver_library_unlinked(case) else claim_from(hits)
     linked = rules.linked_elsewhere(case.facts)
-    wrong = case.hits(_INVALID_HANDLE, INSUFFICIENT_DRIVER, _INSUFFICIENT_CODE)
+    # With a driver that is too old for torch as well, no module is needed for these words.
+    served = not rules.torch_newer_than_driver(case.facts)
+    wrong = case.hits(_INVALID_HANDLE, *((INSUFFICIENT_DRIVER, _INSUFFICIENT_CODE) if served else ()))
     if linked:
         # Such a module shows in CUDA's own errors; beside others it is only there.
-        weight = Weight.DECISIVE if wrong else Weight.ASIDE if case.errors else Weight.NOTED
+        weight = Weight.DECISIVE if wrong else Weight.ASIDE if case.lines else Weight.NOTED
         return claim_from(wrong, (case.fact(linked, "linked_cudart"),), weight=weight)
     insufficient = case.hits(INSUFFICIENT_DRIVER)
     if insufficient and case.has(*JIT_AT_WORK) and rules.driver_serves(case.facts):
