@@ -70,13 +70,13 @@ _PREFIXES: Final = (
         "]: ",
         pattern(r"\[ {0,6}(?P<time>\d{1,9}\.\d{3,6})\] \S+ (?P<writer>[\w@.:()/-]+)\[(?P<pid>\d+)\]: "),
     ),
-    # container runtimes, Kubernetes, CI: a bare ISO time, with or without "stdout F "
+    # container runtimes, Kubernetes, CI: a bare ISO time, with or without "stdout F "; CMake's "-- " is its own
     (
         _DIGITS,
         "",
         pattern(
             r"(?P<time>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:[+-]\d\d:?\d\d|Z)?)"
-            r"(?: std(?:out|err) [FP])?(?:[ :,|-]+|$)"
+            r"(?: std(?:out|err) [FP])?(?:(?:[ :,|]|-(?!-))+|$)"
         ),
     ),
     # SGLang: "[2026-05-02 10:11:03 TP0] "

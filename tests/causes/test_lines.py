@@ -106,3 +106,9 @@ def test_long_lines_are_cut_and_cost_little() -> None:
 
 def test_the_source_names_line_time_and_writer() -> None:
     assert normalise("[2026-05-02 10:11:03 TP0] x", 12).source == "log:12 2026-05-02 10:11:03 TP0"
+
+
+def test_cmakes_mark_of_a_status_is_no_separator_behind_a_time() -> None:
+    assert normalise("2026-05-02T10:11:03.123456789Z stderr F -- Could NOT find cub", 1).text == "-- Could NOT find cub"
+    assert normalise("2026-05-02 10:11:03 - -- Could NOT find cub", 1).text == "-- Could NOT find cub"
+    assert normalise("2026-05-02 10:11:03 - name: x", 1).text == "name: x"
