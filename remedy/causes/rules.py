@@ -201,7 +201,8 @@ _JIT_CACHE: Final = (
     r"|deep_gemm|tilelang|tvm-debug|cutlass_python_cache|quack_cache|/\.nv\b|\.cupy|numba|cubins?\b|cached_ops|kernel_cache"
     r"|/\.cache/?$|/\.cache/(?:vllm|sglang|torch|triton)|^/\.\w+|/\.config/vllm|__pycache__|_jit"
 )
-_NO_JIT_CACHE: Final = r"huggingface|modelscope|/hub\b|\.ollama"
+# a program that a package brings is none, wherever the package is
+_NO_JIT_CACHE: Final = r"huggingface|modelscope|/hub\b|\.ollama|-packages/\S*/bin/[\w+-]+$"
 _KERNEL_WORDS: Final = r"(?i)kernel|\bjit\b|cutlass|compil|inductor|triton|cubin|nvcc|ninja"
 
 

@@ -82,6 +82,8 @@ NVCC_MISSING: Final = (
         r"(?:No such file or directory|Not a directory|Permission denied)[^\w/'\":$~]*:"
         r" ?['\"](?P<program>[^'\"]*nvcc)['\"]",
     ),
+    # quotes that a unit's variable kept
+    Signature("nvcc'", r": '(?P<program>\"[^']*nvcc)'"),
     # errno is a number in every language: ENOENT, EACCES, ENOTDIR
     Signature("nvcc", r"\[Errno (?:2|13|20)\] [^:'\"]{2,80}: ['\"](?P<program>[^'\"]*nvcc)['\"]"),
     # a quoted command with its arguments, then what the system said of it

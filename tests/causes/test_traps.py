@@ -347,3 +347,41 @@ def test_an_error_within_cuda_s_own_header_needs_releases_that_differ() -> None:
     same = facts_file.from_mapping({"nvcc": "12.6", "cuda_headers": "12.6"})
     assert engine.explain(said, differ).root.id == "toolkit-mixed"
     assert engine.explain(said, same).root.id == "unknown"
+
+
+def test_a_program_of_a_package_is_no_cache_though_its_path_speaks_of_compiling() -> None:
+    root = engine.explain(
+        ["PermissionError: [Errno 13] Permission denied: '/v/site-packages/triton/backends/nvidia/bin/ptxas'"]
+    ).root
+    assert not root.toolchain
+    root = engine.explain(
+        ["PermissionError: [Errno 13] Permission denied: '/v/site-packages/flashinfer_cubin/cubins'"]
+    ).root
+    assert root.id == "jit-cache-unwritable"
+
+
+@pytest.mark.parametrize(
+    ("sm", "said", "cause"),
+    [
+        ("7.5", "Feature '.bf16' requires .target sm_80 or higher", "unknown"),
+        ("8.6", "Feature '.bf16' requires .target sm_80 or higher", "arch-list-wrong"),
+        ("7.5", "Instruction 'cvt with .bf16' not supported on .target 'sm_75'", "unknown"),
+        ("8.6", "Instruction 'cvt with .bf16' not supported on .target 'sm_75'", "arch-list-wrong"),
+        ("12.0", "Instruction 'cvt with .e2m1x2' not supported on .target 'sm_120'", "arch-list-wrong"),
+    ],
+)
+def test_what_a_gpu_has_not_is_no_matter_of_a_list(sm: str, said: str, cause: str) -> None:
+    log = [f"ptxas /tmp/x.ptx, line 1; error   : {said}", "ptxas fatal   : Ptx assembly aborted due to errors"]
+    assert engine.explain(log, facts_file.from_mapping({"sm": sm})).root.id == cause
+
+
+@pytest.mark.parametrize(("nvcc", "cause"), [("11.7", "nvcc-too-old"), ("12.9", "unknown"), (None, "unknown")])
+def test_a_name_that_is_not_there_tells_of_an_nvcc_that_is_older_than_it(nvcc: str | None, cause: str) -> None:
+    log = ['a.cuh(120): error: identifier "cudaGridDependencySynchronize" is undefined']
+    assert engine.explain(log, facts_file.from_mapping({"nvcc": nvcc} if nvcc else {})).root.id == cause
+
+
+def test_a_probe_that_gave_up_on_what_had_failed_is_no_lack_of_time() -> None:
+    probe = "Normal Killing 3s kubelet Container vllm failed startup probe, will be restarted"
+    assert engine.explain([probe]).root.id == "start-timeout"
+    assert engine.explain(["TypeError: 'NoneType' object is not callable", probe]).root.id == "unknown"

@@ -67,6 +67,20 @@ _NEWER_TYPE: Final = Signature(
     "__nv_", r"identifier \"(?P<type>__nv_(?:fp8|fp6|fp4|bfloat16))(?P<e8m0>_e8m0)?\w*\" is undefined"
 )
 _TYPE_SINCE: Final = {"__nv_fp8": (11, 8), "__nv_fp6": (12, 8), "__nv_fp4": (12, 8), "__nv_bfloat16": (11, 0)}
+# Functions and types of the runtime and the driver likewise; NVRTC knows none of the device runtime's, of any age.
+_NEWER_NAME: Final = Signature(
+    "is undefined",
+    r"identifier \"(?P<name>cudaLaunchKernelEx|cudaLaunchAttributePreferredCluster|cudaLaunchAttribute"
+    r"|cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunch|CUtensorMap|cuTensorMapEncode"
+    r"|cudaGraphConditionalHandle|cuGreenCtx|cudaGetDriverEntryPointByVersion|cudaMallocAsync)\w*\" is undefined",
+    weak=True,
+)
+_NAME_SINCE: Final = {
+    "cudaMallocAsync": (11, 2), "cudaLaunchKernelEx": (11, 8), "cudaLaunchAttribute": (11, 8),
+    "cudaGridDependencySynchronize": (11, 8), "cudaTriggerProgrammaticLaunch": (11, 8), "CUtensorMap": (12, 0),
+    "cuTensorMapEncode": (12, 0), "cudaGraphConditionalHandle": (12, 3), "cuGreenCtx": (12, 4),
+    "cudaGetDriverEntryPointByVersion": (12, 5), "cudaLaunchAttributePreferredCluster": (12, 8),
+}  # fmt: skip
 # Headers that came with a release: their absence tells the compiler's age.
 _NEWER_HEADER: Final = Signature(
     "cuda_fp", r"\b(?P<header>cuda_fp[468]\.h)\b.{0,40}(?:No such|not found|cannot open|没有)"
@@ -185,6 +199,8 @@ def _newer_than(hit: Hit, nvcc: Version | None) -> bool:
     missing header may as well be a package that is not there."""
     if "header" in hit.groups:
         return nvcc is not None and nvcc < _HEADER_SINCE[hit.groups["header"]]
+    if "name" in hit.groups:
+        return nvcc is not None and nvcc < _NAME_SINCE[hit.groups["name"]]
     since = (12, 8) if "e8m0" in hit.groups else _TYPE_SINCE[hit.groups["type"]]
     return nvcc is None or nvcc < since
 
@@ -194,7 +210,7 @@ def _old_for_sources(case: Case) -> Claim | None:
     if said:
         return claim_from(said, _aged(case))
     nvcc = reading.nvcc_version(case)
-    newer = tuple(hit for hit in case.hits(_NEWER_HEADER, _NEWER_TYPE) if _newer_than(hit, nvcc))
+    newer = tuple(hit for hit in case.hits(_NEWER_HEADER, _NEWER_TYPE, _NEWER_NAME) if _newer_than(hit, nvcc))
     if newer:
         return claim_from(newer, (case.fact(f"nvcc is {rules.dotted(nvcc)}", "nvcc"),) if nvcc else ())
     if nvcc_isa(case):
@@ -245,6 +261,7 @@ CAUSES: Final = (
             *_TOO_OLD,
             _NEWER_HEADER,
             _NEWER_TYPE,
+            _NEWER_NAME,
             _NEWER_API,
             _NEWER_PTX,
             *_BUNDLED,

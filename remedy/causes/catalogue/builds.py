@@ -24,6 +24,7 @@ _BUILD_KILLED: Final = (
         "terminated with signal 9", r"(?:^|[\s/])(?:collect2|nvcc|g\+\+|gcc|" + _COMPILERS + r")\b.* terminated with"
     ),
     Signature("internal compiler error: Killed"),
+    Signature("unable to execute command: Killed"),
     Signature("memory exhausted", r"\bld(?:\.\w+)?: .*: memory exhausted"),
     Signature("make", r"^(?:g?make: )?\*\*\* \[[^\]]+\.(?:o|so|a|cubin|ptx)\] (?:Killed|Error 137)", needs="*** ["),
     Signature("exit successfully", r"`[^`]*\b(?:rustc|nvcc|cc|c\+\+|ld)\b[^`]*` \(signal: 9"),

@@ -176,6 +176,8 @@ _BOOT: Final = (
         weak=True,
     ),
     Signature("nvidia", r"nvidia\S*: module license|\[drm\] \[nvidia-drm\]|nvidia-modeset: Loading", weak=True),
+    Signature("nserted module 'nvidia", weak=True),
+    Signature("Nvlink Core is being initialized", weak=True),
     Signature("-- Boot", r"^-- Boot [0-9a-f]{8,}", weak=True),
     Signature("Linux version", weak=True),
     Signature("/dev/nvidia", r"/dev/nvidia[\w-]*.{0,40}(?:[Nn]o such file|not exist|not found)", weak=True),

@@ -233,7 +233,7 @@ CAUSES: Final = (
                 r"Python\.h['\"]?(?:[:：]| file not found| was not found)|(?:open source file"
                 r"|include) [\"<]Python\.h[\">]",
             ),
-            Signature("pyconfig.h", r"[:：] ?pyconfig\.h[:：]"),
+            Signature("pyconfig.h", r"[:：] ?(?:[\w./-]+/)?pyconfig\.h[:：]"),
             Signature("Could NOT find Python", r"missing: .*(?:Development|(?i:python)\w*_INCLUDE)"),
             Signature("Python.h"),
         ),

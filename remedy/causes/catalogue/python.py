@@ -28,6 +28,7 @@ _CONFLICT: Final = (
     Signature("binary incompatibility"),
     Signature("compiled using NumPy 1.x"),
     Signature("modules must be compiled with NumPy 2.0"),
+    Signature("as removed in the NumPy"),
     Signature("downgrade to 'numpy<2'"),
     Signature("does not recognize this architecture"),
     Signature("CONFIG_MAPPING"),

@@ -107,6 +107,8 @@ _PORT: Final = (
         r"|being used|allocated|used|unavailable)",
     ),
     Signature("couldn't bind HTTP server socket"),
+    # Triton Inference Server
+    Signature("already in use", r"Socket '[^']*:(?P<port>\d+)' already in use"),
     Signature("onnection in use: (", r"onnection in use: \('[^']*', (?P<port>\d+)", library="gunicorn"),
     Signature("bind socket to random port", library="zmq"),
     Signature("port number", r"port number (?P<port>\d+) that is used by other", library="ray"),

@@ -118,10 +118,16 @@ _JOB_TIMEOUT: Final = Signature("a timeout was exceeded")
 _STOPPING: Final = Signature("timed out", r"State 'stop-\w+' timed out|Stopping timed out", weak=True)
 
 
+# The kubelet's startupProbe does as TimeoutStartSec= does.
+_PROBE: Final = Signature("failed startup probe", weak=True)
+
+
 def _start_timeout(case: Case) -> Claim | None:
     hits = case.hits(*TIMED_OUT, _JOB_TIMEOUT)
     if hits:
         return claim_from(hits)
+    if case.has(_PROBE) and all(" probe" in line.text for line in case.errors):
+        return claim_from(case.hits(_PROBE), certainty="likely", weight=Weight.DECISIVE)
     result = case.hits(*_RESULT_TIMEOUT)
     if result and not case.has(_STOPPING) and not case.has(*BUILD_FAILED, NVCC_RUN):
         return claim_from(result, certainty="likely", weight=Weight.DECISIVE)
@@ -189,7 +195,7 @@ CAUSES: Final = (
         summary="systemd stopped the service because it was not ready within TimeoutStartSec=; it was still loading.",
         advice="Raise it: `systemctl edit {unit}`, `[Service]`, `TimeoutStartSec=30min`.",
         judge=_start_timeout,
-        signatures=(*TIMED_OUT, _JOB_TIMEOUT, *_RESULT_TIMEOUT, _STOPPING),
+        signatures=(*TIMED_OUT, _JOB_TIMEOUT, _PROBE, *_RESULT_TIMEOUT, _STOPPING),
         results=("timeout",),
         page=Page(
             meaning="A service of Type=notify or forking has to say that it is up within TimeoutStartSec=, 90 seconds "

@@ -114,9 +114,22 @@ def _without_suffix(case: Case) -> tuple[Hit, ...]:
     would be Triton's choice, which no list changes."""
     if case.has(*TRITON_AT_WORK):
         return ()
-    return tuple(hit for hit in case.hits(_NOT_ON_TARGET) if hit.groups["target"][-1].isdigit()) + case.hits(
-        _REQUIRES_TARGET
+    plain = tuple(hit for hit in case.hits(_NOT_ON_TARGET) if hit.groups["target"][-1].isdigit())
+    return tuple(hit for hit in plain if not _is_own(case, hit)) + tuple(
+        hit for hit in case.hits(_REQUIRES_TARGET) if not _beyond(case, hit)
     )
+
+
+def _is_own(case: Case, hit: Hit) -> bool:
+    """Whether the target is this GPU's own, of a generation that has no other target."""
+    target = tables.parsed(hit.groups["target"].removeprefix("sm_"))
+    return target is not None and case.facts.sm == target[0] < (9, 0)
+
+
+def _beyond(case: Case, hit: Hit) -> bool:
+    """Whether the kernel is for later GPUs than this one: no list makes it run here."""
+    target, sm = tables.parsed(hit.groups["target"].removeprefix("sm_")), case.facts.sm
+    return target is not None and sm is not None and sm < target[0]
 
 
 def _empty_with_list(case: Case, empty: tuple[Hit, ...]) -> Claim | None:

@@ -212,6 +212,12 @@ _LINKER: Final = any_of(
 )
 # GNU ld, gold; LLVM's lld
 _NOT_LINKED: Final = Signature("-lcud", r"(?:cannot find|unable to find library) " + _LIBRARY)
+# ninja's words and make's
+_NEEDED: Final = Signature(
+    "needed by",
+    r"'\S*/lib(?P<library>cudart\w*|cudadevrt|cuda|cublas\w*|nvrtc\w*|curand\w*|cusparse\w*|cusolver\w*|cufft\w*"
+    r"|nvJitLink\w*|nvToolsExt|nvidia-ml)\.(?:so|a)', needed by",
+)
 _MOLD: Final = Signature("library not found: cud", r"library not found: (?P<library>cuda\w*)")
 _DEVICE_RUNTIME: Final = Signature("cudadevrt is not found", library="cupy")
 _STUBS: Final = Signature("stubs", r"-L\S*stubs", weak=True)
@@ -233,7 +239,7 @@ def driver_library_unlinked(case: Case) -> tuple[Hit, ...]:
 
 def _not_linkable(case: Case) -> Claim | None:
     hits = case.hits(
-        *_LINKER, _NOT_LINKED, _MOLD, _DEVICE_RUNTIME, _INCOMPATIBLE_LIBRARY, _UNRESOLVED, *cmake.NO_LIBRARY
+        *_LINKER, _NOT_LINKED, _NEEDED, _MOLD, _DEVICE_RUNTIME, _INCOMPATIBLE_LIBRARY, _UNRESOLVED, *cmake.NO_LIBRARY
     )
     hits += cmake.unknown_targets(case)
     if hits:
@@ -364,6 +370,7 @@ CAUSES: Final = (
         signatures=(
             *_LINKER,
             _NOT_LINKED,
+            _NEEDED,
             _MOLD,
             _DEVICE_RUNTIME,
             *cmake.NO_LIBRARY,
