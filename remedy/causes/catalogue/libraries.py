@@ -229,6 +229,17 @@ def was_to_be_built(case: Case, hit: Hit) -> bool:
     return case.has(*BUILD_FAILED) and re.search(r"No module named '\w+_ext'", hit.line.text) is not None
 
 
+# How sgl_kernel sums up; the errors that it met on its way stand around it.
+_SUMMED_UP: Final = r"any common_ops library|\[sgl_kernel\] CRITICAL|No module named ['\"]common_ops"
+
+
+def _sums_up_a_missing_library(case: Case, hit: Hit) -> bool:
+    return re.search(_SUMMED_UP, hit.line.text) is not None and any(
+        near(hit, missing) and not missing.groups["lib"].startswith("libnccl-net")
+        for missing in case.hits(SHARED_OBJECT)
+    )
+
+
 def _mismatch(case: Case) -> Claim | None:
     wheels = tuple(
         hit
@@ -239,7 +250,9 @@ def _mismatch(case: Case) -> Claim | None:
     hits = tuple(
         hit
         for hit in case.hits(*_VERSIONS, *_BUILT_AGAINST) + wheels
-        if not (rules.in_jit_cache(hit.line.text) or was_to_be_built(case, hit))
+        if not (
+            rules.in_jit_cache(hit.line.text) or was_to_be_built(case, hit) or _sums_up_a_missing_library(case, hit)
+        )
     )
     if hits:
         lost = any(_INDISPENSABLE in hit.line.text for hit in hits)
@@ -298,7 +311,15 @@ CAUSES: Final = (
         advice="Install the versions that belong together: `{python} -m pip check`, then the server's own pinned "
         "requirements.||Install the versions that belong together: `pip check`, then the server's own pins.",
         judge=_mismatch,
-        signatures=(*_VERSIONS, *_BUILT_AGAINST, *_NO_BINARY, UNDEFINED_SYMBOL, _TORCH_BUILD, *BUILD_FAILED),
+        signatures=(
+            *_VERSIONS,
+            *_BUILT_AGAINST,
+            *_NO_BINARY,
+            UNDEFINED_SYMBOL,
+            SHARED_OBJECT,
+            _TORCH_BUILD,
+            *BUILD_FAILED,
+        ),
         page=Page(
             meaning="A compiled extension is made for one torch, sometimes for one exact release of its sister "
             "package. Beside another it doesn't load.",
