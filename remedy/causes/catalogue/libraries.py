@@ -160,7 +160,6 @@ _VERSIONS: Final = (
         r"|required|does not match|mismatch|older)",
     ),
     Signature("nvJitLink", r"undefined symbol: __nvJitLink\w+"),
-    Signature("version `", r"version [`'](?:(?:GLIBCXX|CXXABI|GLIBC)_[\d.]+|lib\w+\.so[.\d]*)' not found"),
     Signature(", version lib", r"undefined symbol: \w+, version lib\w+\.so"),
     # ld.so, where the library is there and too old for the symbol's version
     Signature("not defined in file", r"symbol \S+,? version \S+ not defined in file (?P<lib>lib\S+)"),
@@ -195,6 +194,15 @@ _VERSIONS: Final = (
         library="triton",
     ),
     Signature("incompatible with this", r"(?:torch|flash[-_]attn|xformers|sgl|flashinfer)\S* .{0,80}incompatible with"),
+)
+# ld.so's, of a library that the loader took for another; a page that takes the quotes for its own markup loses them
+_OLD_LIBRARY: Final = any_of(
+    "version GLIBC",
+    "version CXXABI",
+    "version `",
+    "version '",
+    "version ‘",
+    pattern=r"version [`'‘]?(?:(?:GLIBCXX|CXXABI|GLIBC)_[\d.]+|lib\w+\.so[.\d]*)['’]? not found",
 )
 # XLA, TensorFlow, JAX and torch compare the cuDNN or CUDA that they find with the one they were built against.
 _BUILT_AGAINST: Final = (
@@ -253,6 +261,11 @@ def _mismatch(case: Case) -> Claim | None:
         if not (
             rules.in_jit_cache(hit.line.text) or was_to_be_built(case, hit) or _sums_up_a_missing_library(case, hit)
         )
+    )
+    # Built again by the same compiler, such a module would want the same libstdc++; but the C library is the machine's
+    # own, so a cached module that wants a newer one was built on another.
+    hits += tuple(
+        hit for hit in case.hits(*_OLD_LIBRARY) if not (rules.in_jit_cache(hit.line.text) and "GLIBC_" in hit.line.text)
     )
     if hits:
         lost = any(_INDISPENSABLE in hit.line.text for hit in hits)
@@ -313,6 +326,7 @@ CAUSES: Final = (
         judge=_mismatch,
         signatures=(
             *_VERSIONS,
+            *_OLD_LIBRARY,
             *_BUILT_AGAINST,
             *_NO_BINARY,
             UNDEFINED_SYMBOL,

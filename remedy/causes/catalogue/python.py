@@ -227,7 +227,8 @@ _MISSING: Final = (
         r"ImportError: .*(?:was not found on your system|Cannot import torch"
         r"|\b(?:[Ii]nstall|installed)\b(?!.*(?:CUDA|nvcc|driver))"
         r"|(?<!CUDA )is required (?:for|to|when)"
-        r"|(?<!object )\b(?:requires?|needs?|required)\b(?!.{1,60}(?:>=|at least|GPU|driver|CUDA)))",
+        # (what ld.so says that a file requires is a library's version)
+        r"|(?<!object )\b(?:requires?|needs?|required(?! by \S*/))\b(?!.{1,60}(?:>=|at least|GPU|driver|CUDA)))",
     ),
     *any_of(" package", " library", " module", "installed", "installation of", pattern=_WANTED, needs="require"),
     Signature("requires ", r"requires (?:<[\w.-]+>|nvidia-[\w-]+|DeepGEMM|deep_gemm|FlashInfer|flash_attn|Triton)\.?$"),
