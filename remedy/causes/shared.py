@@ -124,7 +124,8 @@ NINJA_127: Final = any_of(
 )
 # Wrappers: a build failed, nothing more.
 BUILD_FAILED: Final = (
-    Signature("ninja: build stopped", weak=True),
+    # a build that was interrupted has not failed
+    Signature("ninja: build stopped", r"build stopped(?!: interrupted)", weak=True),
     Signature("Ninja build failed", weak=True, library="flashinfer"),
     Signature("'ninja'", r"Command '\['ninja'", weak=True),
     Signature("ninja exited with status", weak=True, library="tvm-ffi"),

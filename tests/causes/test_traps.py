@@ -385,3 +385,33 @@ def test_a_probe_that_gave_up_on_what_had_failed_is_no_lack_of_time() -> None:
     probe = "Normal Killing 3s kubelet Container vllm failed startup probe, will be restarted"
     assert engine.explain([probe]).root.id == "start-timeout"
     assert engine.explain(["TypeError: 'NoneType' object is not callable", probe]).root.id == "unknown"
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        'x.cu(31): error: expected a ";"\n1 error detected in the compilation of "x.cu".\nninja: build stopped: x.',
+        "FAILED: x.cuda.o\n/usr/local/cuda/bin/nvcc -c x.cu -o x.cuda.o\nninja: build stopped: subcommand failed.",
+        "ninja: build stopped: interrupted by user.",
+    ],
+)
+def test_a_compiler_that_ran_was_not_missed_for_a_misspelt_root(log: str) -> None:
+    facts = facts_file.from_mapping({"env": {"CUDA_HOME": "/usr/local/cuda/bin"}})
+    assert engine.explain(log.splitlines(), facts).root.id == "unknown"
+
+
+def test_an_interrupted_build_is_one_that_was_going_well() -> None:
+    log = [
+        "[31/97] /usr/local/cuda/bin/nvcc -c a.cu -o a.cuda.o",
+        "vllm.service: start operation timed out. Terminating.",
+        "ninja: build stopped: interrupted by user.",
+    ]
+    assert engine.explain(log).root.id == "jit-cold-start"
+
+
+def test_words_for_too_few_values_are_of_a_list_that_has_too_few() -> None:
+    log = ["ValueError: not enough values to unpack (expected 2, got 1)"]
+    right = facts_file.from_mapping({"env": {"FLASHINFER_CUDA_ARCH_LIST": "8.9"}, "sm": "12.0"})
+    wrong = facts_file.from_mapping({"env": {"FLASHINFER_CUDA_ARCH_LIST": "9.0  12.0"}, "sm": "12.0"})
+    assert engine.explain(log, right).root.id == "unknown"
+    assert engine.explain(log, wrong).root.id == "arch-list-wrong"

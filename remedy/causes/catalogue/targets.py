@@ -106,7 +106,13 @@ def _unread(case: Case) -> tuple[Hit, ...]:
     """Python's words for an entry of a list that is no ``major.minor``, or for a part of it that is no number."""
     values = [value for value in map(case.variable, rules.ARCH_LISTS) if value]
     parts = (hit for hit in case.hits(_NO_NUMBER) if any(hit.groups["part"] in value for value in values))
-    return case.hits(*_MALFORMED) + tuple(parts)
+    parted = case.hits(*_MALFORMED) if case.has(_CONTEXT) or any(map(_parts_badly, values)) else ()
+    return parted + tuple(parts)
+
+
+def _parts_badly(value: str) -> bool:
+    """Whether an entry of a list, or what stands where one should, is not in two parts: ``major.minor``."""
+    return any(entry.count(".") != 1 for entry in value.replace(";", " ").split(" "))
 
 
 def _without_suffix(case: Case) -> tuple[Hit, ...]:

@@ -15,6 +15,7 @@ from remedy.causes.shared import (
     NVCC_RUN,
     NVJITLINK,
     SHELL_NOT_FOUND,
+    SOURCE_ERRORS,
 )
 from remedy.causes.types import Evidence
 from remedy.hints import Final
@@ -88,14 +89,14 @@ def _misspelt(case: Case) -> Claim | None:
         facts = (case.fact(f"{name}={value}: {fault}", name),)
         if fault and sought:
             return claim_from(sought[:2], facts, weight=Weight.DECISIVE)
-        # A compiler that was run from elsewhere was not found by the variable.
-        if fault and built and _all_below(case, value or ""):
+        # A compiler that was run from elsewhere was not found by the variable; one that counts errors did run.
+        if fault and built and not case.has(SOURCE_ERRORS) and _all_below(case, value or ""):
             return claim_from(built[:2], facts, certainty="likely", weight=Weight.NOTED)
     return _ran_from_list(case) if reading.failed_builds(case) else None
 
 
 def _all_below(case: Case, root: str) -> bool:
-    return all(hit.groups["nvcc"].startswith(root.rstrip("/")) for hit in case.hits(NVCC_RUN))
+    return all(reading.root_of(hit.groups["nvcc"]) == root.rstrip("/") for hit in case.hits(NVCC_RUN))
 
 
 def _ran_from_list(case: Case) -> Claim | None:
@@ -280,6 +281,7 @@ CAUSES: Final = (
             SHELL_NOT_FOUND,
             *NVCC_MISSING,
             NVCC_RUN,
+            SOURCE_ERRORS,
             *NINJA_127,
             *BUILD_FAILED,
             *_HEADER_MISSING,
