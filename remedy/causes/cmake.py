@@ -25,6 +25,16 @@ NO_NVCC: Final = (
     # the value of what was sought and not found, put where the compiler should stand
     Signature("NOTFOUND", r"\b(?:CMAKE_CUDA_COMPILER|CUDA_NVCC_EXECUTABLE)-NOTFOUND"),
 )
+_NO_CUDA_COMPILER: Final = Signature("No CMAKE_CUDA_COMPILER could be found", weak=True)
+_UNSET: Final = Signature(
+    "not set, after EnableLanguage", r"CMAKE_(?P<language>C|CXX|CUDA)_COMPILER not set", weak=True
+)
+# CMake before 3.8 has no module for the language, whatever compiler there is.
+_NO_LANGUAGE: Final = Signature("ould not find cmake module file", r"module file: \S*CMake\w*CUDA\w*\.cmake", weak=True)
+# Without it no language is enabled: none of the compilers was looked for.
+_NO_BUILD_PROGRAM: Final = Signature("nable to find a build program", weak=True)
+_NO_HOST_COMPILER: Final = Signature("COMPILER could be found", r"No CMAKE_C(?:XX)?_COMPILER could", weak=True)
+UNSET: Final = (_NO_CUDA_COMPILER, _NO_HOST_COMPILER, _UNSET, _NO_LANGUAGE, _NO_BUILD_PROGRAM)
 NO_HEADER: Final = (
     Signature("Could NOT find ", _EMPTY + r"INCLUDE", needs="missing: "),
     Signature("using the following files", _SOUGHT + r" using the following files?: (?P<header>[\w/.]+)"),
@@ -45,6 +55,25 @@ NO_TARGET: Final = (
 _TARGET: Final = Signature("CUDA::", r"^\s*CUDA::(?P<library>\w+)$", weak=True)
 _TARGET_LACKS: Final = Signature("but the target was not found", weak=True)
 UNKNOWN_TARGET: Final = (_TARGET, _TARGET_LACKS)
+
+
+def without_nvcc(case: Case) -> tuple[Hit, ...]:
+    """What says that CUDA's compiler was looked for and not found; where C or C++ have none, it was not looked for."""
+    if case.has(_NO_LANGUAGE):
+        return ()
+    unset = () if without_host_compiler(case) else _unset(case, "CUDA")
+    return case.hits(_NO_CUDA_COMPILER) + unset
+
+
+def without_host_compiler(case: Case) -> tuple[Hit, ...]:
+    """The same of the compilers for C and C++."""
+    return case.hits(_NO_HOST_COMPILER) + _unset(case, "C", "CXX")
+
+
+def _unset(case: Case, *languages: str) -> tuple[Hit, ...]:
+    if case.has(_NO_BUILD_PROGRAM):
+        return ()
+    return tuple(hit for hit in case.hits(_UNSET) if hit.groups["language"] in languages)
 
 
 def unknown_targets(case: Case) -> tuple[Hit, ...]:

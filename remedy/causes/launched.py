@@ -34,6 +34,9 @@ def by_builder(program: str) -> tuple[Signature, ...]:
     named = rf"(?P<program>{program})"
     return (
         Signature(": No such file", rf"^g?make(?:\[\d+\])?: {named}: "),
+        Signature(
+            ": Permission denied", rf"^(?:g?make(?:\[\d+\])?: (?:execvp: )?|execvp: ){named}: Permission denied$"
+        ),
         # a make below make has its depth in brackets, like a process id
         Signature(": Command not found", rf"^(?:g?make: )?{named}: "),
         Signature("execvp", rf"\bexecvp\({named}\): No such"),

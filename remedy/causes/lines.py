@@ -120,7 +120,8 @@ _PREFIXES: Final = (
         pattern(r"\[?(?P<level>[IWEF])\d{3,4} (?P<time>\d\d:\d\d:\d{2,10}\.\d+)(?: +\d+)? [\w./-]+:\d+\] ?"),
     ),
     # TensorFlow: "W tensorflow/core/file.cc:12] "
-    ("IWEF", "] ", pattern(r"(?P<level>[IWEF]) [\w./-]+\.\w+:\d+\] ")),
+    # and torch's c10 up to 2.3, with the bracket
+    ("[IWEF", "] ", pattern(r"\[?(?P<level>[IWEF]) [\w./-]+\.\w+:\d+\] ")),
     # "systemd[1]: ", "ollama[74021]: ", "kernel: "
     ("", "]: ", pattern(r"(?P<writer>[A-Za-z][\w@.()-]{0,40})\[(?P<pid>\d+)\]: ")),
     ("k", "kernel: ", pattern(r"kernel: ")),

@@ -341,6 +341,10 @@ class Scanner:
             return False
         line = normalise(text.rpartition(_UNENDED)[2] if _UNENDED in text else text, self._result.lines)
         said = line.text.strip()
+        if said.startswith("warnings.warn("):
+            # Python quotes the statement below what it warned of, whole.
+            self._pending = []
+            return bool(words)
         for earlier, missed in self._pending:
             self._try(missed, earlier, f"{earlier.text.strip()} {said}")
         self._pending = []

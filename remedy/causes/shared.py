@@ -28,6 +28,8 @@ FELL_BACK: Final = any_of(
     "alling back", "alls back", "ell back", "allback to", "elying on", "oing on without", "ontinuing without",
     pattern="", weak=True,
 )  # fmt: skip
+#: A notice whose writer goes on without what is missing is no failure.
+GOES_ON: Final = r"(?!.*(?:[Ff]all|[Uu]sing|[Tt]rying|[Ss]kip|[Ii]gnor|[Ii]nstead|[Dd]isabl))"
 SWALLOWED: Final = Signature("Failed to get device capability", r"device capability: (?!SM ?\d)\S", weak=True)
 # FlashInfer 0.6.7 and later: the compiler's release is under the GPU's floor. A warning, swallowed by its caller.
 CUDA_FLOOR: Final = Signature(
@@ -106,6 +108,7 @@ NVCC_MISSING: Final = (
     Signature("exit status 127", r"Command '(?P<program>\S*nvcc)\b[^']*' returned non-zero"),
     # distutils quotes the command, and a quoted CUDA_HOME within it
     Signature("nvcc", r"(?:execute|command) [\"']?(?P<program>\S*nvcc)[\"']?(?:\"|')?(?: failed)?: No such file"),
+    Signature("nvcc' failed: ", r"command '[^']* [^']*[/\\](?P<program>nvcc)' failed: No such file"),
 )
 #: The programs of a build, whose absence is a cause of its own.
 BUILD_PROGRAM: Final = r"(?:\S*/)?(?:nvcc|ninja|(?:[\w.-]+-)?(?:gcc|g\+\+|c\+\+|cc|clang\+\+|clang)(?:-\d+)?)"

@@ -184,6 +184,26 @@ MISLED = [
         {"nvcc": "11.8", "torch_cuda": "12.1"},
         "x.cpp:12:3: error: ‘THCState_getCurrentStream’ was not declared in this scope\nFAILED: x.cu.o",
     ),
+    # CMake without a program to build with, or from before it knew CUDA, looked for no compiler
+    (
+        {},
+        'CMake was unable to find a build program corresponding to "Unix Makefiles".  CMAKE_MAKE_PROGRAM is not set.\n'
+        "CMake Error: CMAKE_CXX_COMPILER not set, after EnableLanguage\n"
+        "CMake Error: CMAKE_CUDA_COMPILER not set, after EnableLanguage",
+    ),
+    (
+        {},
+        "CMake Error: Could not find cmake module file: CMakeDetermineCUDACompiler.cmake\n"
+        "  No CMAKE_CUDA_COMPILER could be found.\n"
+        "CMake Error: CMAKE_CUDA_COMPILER not set, after EnableLanguage",
+    ),
+    # torch and others build without ninja
+    (
+        {},
+        "UserWarning: Attempted to use ninja as the BuildExtension backend but we could not find ninja.. Falling back "
+        "to using the slow distutils backend.\n  warnings.warn(msg.format('we could not find ninja.'))\nbuild_ext",
+    ),
+    ({}, "warning: ninja not found, falling back to make\nKeyError: 1"),
     # one old GPU by detection, no list
     ({}, "['-gencode=arch=compute_70,code=sm_70']\nRuntimeError: FlashInfer requires sm75+"),
     (
@@ -242,6 +262,21 @@ def test_a_fault_of_the_machine_that_had_no_part(facts: dict[str, object], log: 
             'x.cu(3): error: identifier "__nv_fp8_e8m0" is undefined\nninja: build stopped: subcommand failed.',
             "nvcc-too-old",
         ),
+        (
+            {},
+            'CMake was unable to find a build program corresponding to "Ninja".  CMAKE_MAKE_PROGRAM is not set.\n'
+            "CMake Error: CMAKE_CXX_COMPILER not set, after EnableLanguage\n"
+            "CMake Error: CMAKE_CUDA_COMPILER not set, after EnableLanguage",
+            "ninja-missing",
+        ),
+        (
+            {},
+            "  No CMAKE_CXX_COMPILER could be found.\nCMake Error: CMAKE_CUDA_COMPILER not set, after EnableLanguage",
+            "host-compiler-missing",
+        ),
+        ({}, "CMake Error: CMAKE_CUDA_COMPILER not set, after EnableLanguage", "nvcc-not-found"),
+        ({}, "make: execvp: nvcc: 权限不够\nmake: *** [x.o] 错误 127", "nvcc-not-found"),
+        ({}, "make[1]: execvp: g++: Permission denied", "host-compiler-missing"),
         (
             {"gpu": "RTX 4090"},
             "FAILED: a.o\n/opt/rocm/bin/hipcc -DX -c a.cu -o a.o\nninja: build stopped",

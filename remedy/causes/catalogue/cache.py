@@ -108,7 +108,7 @@ _NO_PARENT: Final = Signature(
 
 def _is_cache(hit: Hit) -> bool:
     text, path = hit.line.text, denied_path(hit)
-    if "nvcc'" in text or "bin/nvcc" in text or "step EXEC" in text:
+    if "nvcc'" in text or "nvcc: " in text or "bin/nvcc" in text or "step EXEC" in text:
         return False
     return rules.is_jit_cache(path) if path else rules.speaks_of_kernels(text)
 

@@ -6,6 +6,7 @@ from remedy.causes import cmake, reading
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
+    GOES_ON,
     NINJA_127,
     NVCC_MISSING,
     NVCC_RUN,
@@ -15,10 +16,8 @@ from remedy.hints import Final
 
 # --- nvcc-not-found -----------------------------------------------------------------------------------------------
 
-# A notice that goes on without nvcc is no failure.
-_GOES_ON: Final = r"(?!.*(?:[Ff]all|[Uu]sing|[Tt]rying|[Ss]kip|[Ii]gnor|[Ii]nstead|[Dd]isabl))"
 _NOT_FOUND: Final = (
-    Signature("ould not find nvcc", r"ould not find nvcc" + _GOES_ON, library="flashinfer"),
+    Signature("ould not find nvcc", r"ould not find nvcc" + GOES_ON, library="flashinfer"),
     Signature("'which', 'nvcc'", r"\['which', 'nvcc'\].*returned non-zero"),
     Signature("CUDA_HOME environment variable is not set", library="torch"),
     Signature("ould not find CUDA installation", library="tvm-ffi"),
@@ -26,7 +25,7 @@ _NOT_FOUND: Final = (
     Signature("but no `nvcc` found", library="tilelang"),
     Signature(
         "nvcc not found",
-        r"nvcc not found (?:at|and PyTorch|in|on)" + _GOES_ON + "|RuntimeError: nvcc not found",
+        r"nvcc not found (?:at|and PyTorch|in|on)" + GOES_ON + "|RuntimeError: nvcc not found",
         library="torch",
     ),
     Signature("nvcc is required to", r"nvcc is required to (?:build|compile)"),
@@ -46,15 +45,13 @@ _NOT_FOUND: Final = (
         "nvcc",
         "NVCC",
         pattern=r"(?:[Cc]an(?:not|'t)|[Cc]ould not|[Uu]nable to|[Ff]ailed to) (?:find|locate) (?:the )?[`'\"]?"
-        r"(?i:nvcc)\b" + _GOES_ON + r"|\b(?i:nvcc)\b[`'\")]{0,2} (?:compiler |binary |executable )?(?:is |was |could )?"
-        r"(?:required .{0,40}but (?:is |was ))?not (?:be )?(?:installed|found|available)" + _GOES_ON,
+        r"(?i:nvcc)\b" + GOES_ON + r"|\b(?i:nvcc)\b[`'\")]{0,2} (?:compiler |binary |executable )?(?:is |was |could )?"
+        r"(?:required .{0,40}but (?:is |was ))?not (?:be )?(?:installed|found|available)" + GOES_ON,
     ),
     Signature(
         "*** CUDA", r":\d+: \*\*\* CUDA\w*(?: (?:environment )?variable)?(?: is| was)? not (?:defined|set|found)"
     ),
-    Signature("No CMAKE_CUDA_COMPILER could be found"),
     Signature("The CMAKE_CUDA_COMPILER:"),
-    Signature("CMAKE_CUDA_COMPILER not set, after EnableLanguage"),
     *any_of("annot find cuda path", "annot find CUDA path", pattern="annot find (?:cuda|CUDA) path"),
     Signature("CUDA is not found.", r"RuntimeError: CUDA is not found\.$", library="cupy"),
     Signature("MissingCUDAException", library="deepspeed"),
@@ -68,7 +65,7 @@ _NOT_FOUND: Final = (
     Signature(
         "CUDA_HOME",
         r"(?:assert|Assertion).*CUDA_HOME|CUDA_HOME (?:is|was) (?:None|not (?:set|found))"
-        + _GOES_ON
+        + GOES_ON
         + r"|(?:annot|ould not) find CUDA_HOME",
     ),
     *any_of(
@@ -76,7 +73,7 @@ _NOT_FOUND: Final = (
         # llama.cpp's CMake files stop with these words on a line of their own
         "CUDA Toolkit",
         pattern=r"(?:[Cc]ould not|[Cc]annot) (?:find|locate) (?:the )?CUDA [Tt]oolkit"
-        r"|CUDA [Tt]oolkit (?:is |was )?not found" + _GOES_ON,
+        r"|CUDA [Tt]oolkit (?:is |was )?not found" + GOES_ON,
     ),
     # gsplat and its kin go on without their kernels, to the first call of one
     Signature(
@@ -84,7 +81,7 @@ _NOT_FOUND: Final = (
         r"(?P<kin>\w+): No CUDA toolkit found\. (?i:(?P=kin)) will be disabled",
         library="gsplat",
     ),
-    Signature("o CUDA toolkit", r"[Nn]o CUDA toolkit (?:was |is )?(?:found|available|installed)" + _GOES_ON),
+    Signature("o CUDA toolkit", r"[Nn]o CUDA toolkit (?:was |is )?(?:found|available|installed)" + GOES_ON),
     *cmake.NO_NVCC,
 )
 # vLLM up to 0.31 defines its FlashInfer wrappers only where nvcc is on PATH; the lack shows as a Python error.
@@ -109,7 +106,7 @@ def _not_found(case: Case) -> Claim | None:
         for hit in reading.missing_programs(case)
         if not reading.invalid_root(case, reading.root_of(hit.groups.get("program") or hit.groups.get("nvcc", "")))
     )
-    said = case.hits(*_NOT_FOUND)
+    said = case.hits(*_NOT_FOUND) + cmake.without_nvcc(case)
     switched_off = case.hits(_SWITCHED_OFF)
     if switched_off and not (named or said) and case.facts.flashinfer and not case.facts.nvcc:
         text = "FlashInfer is installed, and no nvcc is known: vLLM has switched FlashInfer off"
@@ -148,6 +145,7 @@ CAUSES: Final = (
             *NVCC_MISSING,
             NVCC_RUN,
             *NINJA_127,
+            *cmake.UNSET,
         ),
         observable=True,
         page=Page(

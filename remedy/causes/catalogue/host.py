@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from remedy.causes import reading, rules
+from remedy.causes import cmake, reading, rules
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.launched import by_builder, by_launcher
-from remedy.causes.shared import BUILD_FAILED, HIPCC, NVCC_RUN
+from remedy.causes.shared import BUILD_FAILED, GOES_ON, HIPCC, NVCC_RUN
 from remedy.hints import Final
 
 _COMPILER: Final = r"(?:[\w.-]+-)?(?:gcc|g\+\+|c\+\+|cc|clang\+\+|clang)(?:-\d[\d.]*)?"
@@ -46,7 +46,6 @@ _NO_COMPILER: Final = (
         "hecking compiler version for",
         r"Error checking compiler version for (?P<compiler>\S+): .*(?:No such|not found)",
     ),
-    Signature("No CMAKE_CXX_COMPILER could be found"),
     Signature("no acceptable C compiler found"),
     Signature("o C++ compiler", r"[Nn]o C\+\+ compiler (?:found|available)|Could not find (?:a )?C\+\+ compiler"),
     Signature(
@@ -63,9 +62,13 @@ _NO_COMPILER: Final = (
     # CMake, of a path that is none or was not found
     *any_of("The CMAKE_C_COMPILER:", "The CMAKE_CXX_COMPILER:", pattern=r"The CMAKE_C(?:XX)?_COMPILER:"),
     Signature("ompiler set in environment variable", r"variable (?:CC|CXX|CUDAHOSTCXX):"),
-    Signature("not set, after EnableLanguage", r"CMAKE_C(?:XX)?_COMPILER not set"),
     Signature('the environment variable "C', r"variable \"C(?:C|XX)\""),
 )
+
+
+def _missing(case: Case) -> Claim | None:
+    return claim_from(case.hits(*_NO_COMPILER) + cmake.without_host_compiler(case))
+
 
 _UNSUPPORTED: Final = (
     Signature(
@@ -174,7 +177,8 @@ CAUSES: Final = (
         summary="A C or C++ compiler is needed to build kernels, and none is found on the service's PATH or in "
         "$CC/$CXX.",
         advice="`apt-get install g++` brings both; `remedy fix {unit}` does it with a preview.",
-        signatures=_NO_COMPILER,
+        judge=_missing,
+        signatures=(*_NO_COMPILER, *cmake.UNSET),
         observable=True,
         page=Page(
             meaning="nvcc compiles host code with gcc/g++; Triton builds a small launcher with $CC, gcc or clang; "
@@ -281,8 +285,8 @@ CAUSES: Final = (
             # DeepSpeed reports on its ops with "JIT compiled ops requires ninja", and then says whether it is there
             Signature(
                 "ninja",
-                r"(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|(?<!ops )requires) ['\"`]?ninja\b"
-                r"|ninja (?:is )?(?:not (?:found|installed)|could not be found)",
+                r"(?:(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|(?<!ops )requires) ['\"`]?ninja\b"
+                r"|ninja (?:is )?(?:not (?:found|installed)|could not be found))" + GOES_ON,
             ),
         ),
         observable=True,
