@@ -158,6 +158,7 @@ GONE: Final = (
     *any_of("GPU is required", "GPU or XPU found", pattern=r"rror: (?:A )?GPU is required|No GPU or XPU found"),
     Signature("annot find cuda device", library="tilelang"),
     *any_of("nvidia-smi not found. Ensure", "No GPU memory values found", pattern="", library="sglang"),
+    Signature("o accelerator", r"No accelerator \([A-Z, ]+\)(?: or platform plugin)? is available", library="sglang"),
     Signature("Target device may not be visible", library="numba"),
     *any_of(
         "CUDA is not available",
@@ -184,6 +185,10 @@ _BOOT: Final = (
 )
 # torch's wrapper around whatever the driver said.
 _COUNTING: Final = Signature("nexpected error from cudaGetDeviceCount", weak=True)
+# torch warns once of what the driver answered, and from then on only says that there is no GPU.
+_ANSWERED: Final = Signature(
+    "CUDA initialization: ", r"is too old|\bError (?:34|35|80[234]): ", weak=True, library="torch"
+)
 # torch's warning where libnvidia-ml is not there; CUDA itself may be well.
 _NO_NVML: Final = Signature("Can't initialize NVML", weak=True, library="torch")
 # On NVSwitch machines the fabric manager must have come first (CUDA driver API, CUDA_ERROR_SYSTEM_NOT_READY).
@@ -231,6 +236,8 @@ def _not_ready(case: Case) -> Claim | None:
 
 
 def _missing(case: Case) -> Claim | None:
+    if case.has(_ANSWERED):
+        return claim_from(case.hits(*NO_GPU, *GONE), certainty="possible", weight=Weight.NOTED)
     found = claim_from(case.hits(*NO_GPU, *GONE)) or claim_from(
         case.hits(_COUNTING), certainty="possible", weight=Weight.NOTED
     )
@@ -270,7 +277,7 @@ CAUSES: Final = (
         summary="The service sees no GPU, or one has dropped out.",
         advice="Run `nvidia-smi` and `dmesg | grep -i -e NVRM -e Xid`; check CUDA_VISIBLE_DEVICES in the unit.",
         judge=_missing,
-        signatures=(*NO_GPU, *GONE, _COUNTING, _NO_NVML),
+        signatures=(*NO_GPU, *GONE, _ANSWERED, _COUNTING, _NO_NVML),
         page=Page(
             meaning="The driver offers no device to this process, or one that was there has stopped answering.",
             origin="CUDA_VISIBLE_DEVICES names one that doesn't exist; the module isn't loaded for this kernel; the "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from remedy.causes.case import Case, claim_from
+from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.hints import Final
 
@@ -45,6 +45,8 @@ _NCCL: Final = (
     # before 2.3 without its name: host, process and thread, device, source file
     Signature(" WARN ", r"\S:\d+:\d+ \[\d+\] \S+\.(?:h|cc|cu):\d+ WARN "),
     Signature("Watchdog caught collective operation timeout"),
+    # where the time ran out; what its watchdog writes above, "either an error or timeout", comes with any error of CUDA
+    Signature("Timeout at NCCL work", library="torch"),
     Signature("DistBackendError"),
     Signature("is setting up NCCL communicator", library="torch"),
     Signature("NCCL library", r"[Ff]ailed to load (?:the )?NCCL library", library="vllm"),
@@ -79,8 +81,14 @@ _NCCL_FRAME: Final = Signature("NCCL_CHECK(", weak=True, library="vllm")
 _PORT_TAKEN: Final = r"EADDRINUSE|[Aa]ddress already in use"
 
 
+def _of_a_port(case: Case, hit: Hit) -> bool:
+    """Whether the line is about a port, or torch's exception that tells so in the lines below its name."""
+    store = "DistNetworkError" in hit.line.text and any(near(hit, port) for port in case.hits(*_PORT))
+    return store or re.search(_PORT_TAKEN, hit.line.text) is not None
+
+
 def _nccl(case: Case) -> Claim | None:
-    hits = tuple(hit for hit in case.hits(*_NCCL) if not re.search(_PORT_TAKEN, hit.line.text))
+    hits = tuple(hit for hit in case.hits(*_NCCL) if not _of_a_port(case, hit))
     if hits:
         return claim_from(hits)
     frames = case.hits(_NCCL_FRAME)
@@ -106,6 +114,8 @@ _PORT: Final = (
         pattern=r"[Pp]ort:? ?(?P<port>\d{2,5}) (?:is )?(?:already |currently )?(?:in use|not available|occupied|taken"
         r"|being used|allocated|used|unavailable)",
     ),
+    Signature("is not available in ", r" at (?P<port>\d{2,5}) is not available in \d+ seconds", library="sglang"),
+    Signature("is used by a process already", library="sglang"),
     Signature("couldn't bind HTTP server socket"),
     # Triton Inference Server
     Signature("already in use", r"Socket '[^']*:(?P<port>\d+)' already in use"),
@@ -183,7 +193,7 @@ CAUSES: Final = (
         advice="`systemctl edit {unit}`, `[Service]`, `Environment=NCCL_DEBUG=INFO`, and start once; then look at "
         "NCCL_SOCKET_IFNAME, NCCL_P2P_DISABLE, /dev/shm and the limits on locked memory.",
         judge=_nccl,
-        signatures=(*_NCCL, _NCCL_LAST, _NCCL_INFO, _NCCL_FRAME),
+        signatures=(*_NCCL, *_PORT, _NCCL_LAST, _NCCL_INFO, _NCCL_FRAME),
         page=Page(
             meaning="Tensor and pipeline parallel servers exchange data through NCCL. Its set-up, or an exchange, "
             "failed or hangs.",

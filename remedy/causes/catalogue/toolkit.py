@@ -116,6 +116,10 @@ _INCOMPATIBLE: Final = (
     # nvlink, of objects and device libraries of another release
     Signature("cannot be linked due to version mismatch"),
     Signature("newer than toolkit", r"(?:fatal|error)\s*: .*newer than toolkit \(\d+ vs \d+\)"),
+    # nvcc's stubs call what crt/host_runtime.h of their own release defines
+    Signature(
+        'macro "__cuda', r'macro "__cuda\w+" (?:passed \d+ arguments, but takes|requires \d+ arguments, but only)'
+    ),
     # torch's and CMake's FindCUDA, wrapped behind "the CUDA"
     Signature("indCUDA says", r"indCUDA says .*but the CUDA", library="torch"),
 )
