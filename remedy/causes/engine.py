@@ -256,6 +256,8 @@ def _aside(case: Case, cause: Cause, claim: Claim, others: tuple[Claim, ...]) ->
         return replace(claim, weight=Weight.NOTED, certainty="likely")
     if met and not case.from_elsewhere() and not _ended_after_start(case):
         return claim
+    if cause.toolchain and claim.of_log and claim.last_line == 0 and _went_past(case, claim, others):
+        return replace(claim, weight=Weight.ASIDE, certainty="possible")
     if not (cause.toolchain and claim.weight == Weight.NOTED and claim.last_line == 0):
         return claim
     failed = bool(others) or _ended_after_start(case)
@@ -266,6 +268,16 @@ def _aside(case: Case, cause: Cause, claim: Claim, others: tuple[Claim, ...]) ->
     if not failed:
         return claim
     return replace(claim, weight=Weight.ASIDE, certainty="possible")
+
+
+def _went_past(case: Case, claim: Claim, others: tuple[Claim, ...]) -> bool:
+    """Whether what was only warned of, however sure, has not ended the program: something else that is known did, or
+    an exception that is none of a compiler's."""
+    if any(other.weight == Weight.DECISIVE and other.last_line > 0 for other in others):
+        return True
+    last = case.last_word
+    raised = last is not None and not last.quiet and re.match(r"(?:[\w.]+\.)?\w+(?:Error|Exception): ", last.text)
+    return bool(raised and not claim.ambiguous and last and not speaks_of_compilers(last.text))
 
 
 #: What a shell, a script, make or a launcher says of a program that is not there: whatever ran it may go on without.

@@ -450,3 +450,24 @@ def test_words_for_too_few_values_are_of_a_list_that_has_too_few() -> None:
     wrong = facts_file.from_mapping({"env": {"FLASHINFER_CUDA_ARCH_LIST": "9.0  12.0"}, "sm": "12.0"})
     assert engine.explain(log, right).root.id == "unknown"
     assert engine.explain(log, wrong).root.id == "arch-list-wrong"
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        (
+            {"linked_cudart": "libcudart.so.13", "torch_cuda": "12.9"},
+            "CUDA error code=35 (cudaErrorInsufficientDriver)",
+        ),
+        ({"cuda_home": "/opt/cuda/bin"}, "a.cu:1: fatal error: curand.h: No such file or directory"),
+        (
+            {"sm": "8.0", "nvcc": "13.0", "env": {"FLASHINFER_CUDA_ARCH_LIST": "7.0"}},
+            "FlashInfer requires GPUs with sm75",
+        ),
+    ],
+)
+def test_what_was_only_warned_of_is_no_verdict_however_well_facts_fit_it(facts: dict[str, object], said: str) -> None:
+    warned, known = f"WARNING 01-01 00:00:00 [x.py:1] {said}", facts_file.from_mapping(facts)
+    assert engine.explain([warned], known).root.toolchain
+    assert engine.explain([warned, "OSError: [Errno 98] Address already in use"], known).root.id == "port-in-use"
+    assert engine.explain([warned, "TypeError: 'NoneType' object is not callable"], known).root.id == "unknown"
