@@ -103,7 +103,8 @@ NVCC_MISSING: Final = (
     # Go's words, env's, and a command that a shell was given
     *by_launcher(r"(?:\S*/)?nvcc"),
     *by_builder(r"(?:\S*/)?nvcc"),
-    Signature("executable file not found", r"exec: \"(?P<program>(?:\S*/)?nvcc)\": "),
+    # which runc repeats in quotes of its own
+    Signature("executable file not found", r"exec: \\?\"(?P<program>(?:\S*/)?nvcc)\\?\": "),
     Signature("env: ", r"env: ['\"]?(?P<program>(?:\S*/)?nvcc)['\"]?: No such file"),
     Signature("exit status 127", r"Command '(?P<program>\S*nvcc)\b[^']*' returned non-zero"),
     # distutils quotes the command, and a quoted CUDA_HOME within it
@@ -119,7 +120,7 @@ NOT_ON_PATH: Final = any_of(
     "not found",
     pattern=r"(?:No such file or directory|\[Errno 2\] [^:'\"]{2,80}): '(?P<missing>[\w+-]+)'"
     r"|sh: (?:line )?(?:\d+: )?(?P<missing2>[\w+-]+): (?:command )?not found"
-    r"|exec: \"(?P<missing3>[\w+-]+)\": executable file not found in \$PATH",
+    r"|exec: \\?\"(?P<missing3>[\w+-]+)\\?\": executable file not found in \$PATH",
     weak=True,
 )
 NINJA_127: Final = any_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from remedy.causes import cmake, reading
-from remedy.causes.case import Case, claim_from
+from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     GOES_ON,
@@ -94,10 +94,32 @@ _SWITCHED_OFF: Final = Signature(
 _WHEEL_FAILED: Final = any_of(
     "did not run successfully", "exited-with-error", "The build backend returned an error", pattern="", weak=True
 )
+# A set-up script joins the path of nvcc from a CUDA_HOME that torch left None: Python's error doesn't say of what.
+_JOINED: Final = any_of(
+    "nvcc",
+    pattern=r"(?i:cuda\w*) ?\+ ?f?['\"][/\\]+bin[/\\]+nvcc|join\((?:\w+\.)*(?i:cuda\w*), ?.{0,12}\bnvcc",
+    weak=True,
+)
+_OF_NONE: Final = any_of(
+    "TypeError: ",
+    pattern=r"unsupported operand type\(s\) for \+: 'NoneType' and 'str'|os\.PathLike object, not '?NoneType",
+    weak=True,
+)
 # What an interactive shell says to whoever tries it out; in a service's log, a wrapper script.
 _TRIED: Final = Signature(
     "nvcc", r"^(?:-?\w*sh|which): (?:[^:]{1,12}: )?(?:no (?=nvcc in)|)(?P<program>nvcc)(?:: \S| in \()"
 )
+
+
+def _joined_with_none(case: Case) -> tuple[Hit, ...]:
+    """Errors of Python's that stand right below the line that builds nvcc's path."""
+    joined = {hit.line.number for hit in case.hits(*_JOINED)}
+    return tuple(
+        # Python may underline the place in the line
+        hit
+        for hit in case.hits(*_OF_NONE)
+        if joined & {hit.line.number - 1, hit.line.number - 2}
+    )
 
 
 def _not_found(case: Case) -> Claim | None:
@@ -106,7 +128,7 @@ def _not_found(case: Case) -> Claim | None:
         for hit in reading.missing_programs(case)
         if not reading.invalid_root(case, reading.root_of(hit.groups.get("program") or hit.groups.get("nvcc", "")))
     )
-    said = case.hits(*_NOT_FOUND) + cmake.without_nvcc(case)
+    said = case.hits(*_NOT_FOUND) + cmake.without_nvcc(case) + _joined_with_none(case)
     switched_off = case.hits(_SWITCHED_OFF)
     if switched_off and not (named or said) and case.facts.flashinfer and not case.facts.nvcc:
         text = "FlashInfer is installed, and no nvcc is known: vLLM has switched FlashInfer off"
@@ -139,6 +161,8 @@ CAUSES: Final = (
         signatures=(
             *_NOT_FOUND,
             _TRIED,
+            *_JOINED,
+            *_OF_NONE,
             _SWITCHED_OFF,
             *_WHEEL_FAILED,
             SHELL_NOT_FOUND,

@@ -57,7 +57,7 @@ _NO_COMPILER: Final = (
     *by_builder(r"(?:\S*/)?" + _COMPILER),
     Signature("linker `", r"linker `(?:\S*/)?" + _COMPILER + "` not found"),
     Signature("Cannot find compiler", r"Cannot find compiler '(?P<compiler>[^']+)' in PATH"),
-    Signature("executable file not found", r"exec: \"(?:\S*/)?" + _COMPILER + r"\": "),
+    Signature("executable file not found", r"exec: \\?\"(?:\S*/)?" + _COMPILER + r"\\?\": "),
     Signature("env: ", r"env: ['\"]?(?:\S*/)?" + _COMPILER + r"['\"]?: No such file"),
     # CMake, of a path that is none or was not found
     *any_of("The CMAKE_C_COMPILER:", "The CMAKE_CXX_COMPILER:", pattern=r"The CMAKE_C(?:XX)?_COMPILER:"),
@@ -273,7 +273,7 @@ CAUSES: Final = (
                 "ninja",
                 r"(?:sh: (?:line )?\d+: |sh: |env: ['‘]?)(?:\S*/)?ninja['’]?: (?:command )?(?:not found|No such)",
             ),
-            Signature("executable file not found", r"exec: \"(?:\S*/)?ninja\": "),
+            Signature("executable file not found", r"exec: \\?\"(?:\S*/)?ninja\\?\": "),
             *by_launcher(r"(?:\S*/)?ninja"),
             *by_builder(r"(?:\S*/)?ninja"),
             Signature("ninja (PATH) is missing", library="flashinfer"),

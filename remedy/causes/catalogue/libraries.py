@@ -210,6 +210,16 @@ _BUILT_AGAINST: Final = (
     Signature("version incompatibility", r"cuDNN version incompatibility|PyTorch was compiled +against"),
     Signature("VERSION_MISMATCH", r"\bCUDNN_STATUS_\w*VERSION_MISMATCH"),
     Signature("JAX was built against", library="jax"),
+    # XLA, of a plugin that is of another release than the framework that loads it
+    Signature("PJRT API", r"Mismatched PJRT plugin PJRT API|Plugin PJRT API version .{1,60}older than", library="jax"),
+    Signature("Check installed software versions", r"Unexpected PJRT_\w+ size: expected", library="jax"),
+    *any_of(
+        "is newer than and incompatible with jax",
+        "requires version >= ",
+        "requires jaxlib version >= ",
+        pattern=r"jaxlib version \S+ is newer|but this version of jax requires|version of jax requires jaxlib",
+        library="jax",
+    ),
     Signature("ops were compiled and installed with a different", library="deepspeed"),
     Signature("kSERIALIZATION_VERSION failed", library="tensorrt"),
     Signature("is not compatible with this version of TensorRT", library="tensorrt"),

@@ -35,7 +35,10 @@ _ENV_NO_PROGRAM: Final = Signature("env: ", r"env: ['‘\"]?(?P<program>[\w./\\-
 _SCRIPT: Final = Signature(": No such file", r": line \d+: (?P<program>/\S*/bin/[^/\s:]+): No such file")
 # Go's words; crun's; uv's
 _NOT_RUN: Final = (
-    Signature('exec: "', r'exec: "(?P<program>[^"]+)": (?:executable file not|permission denied|stat |no such file)'),
+    # which runc repeats in quotes of its own
+    Signature(
+        "exec: ", r'exec: \\?"(?P<program>[^"\\]+)\\?": (?:executable file not|permission denied|stat |no such file)'
+    ),
     Signature("not found in $PATH", r"executable file [`'](?P<program>[^`']+)[`'] not found"),
     Signature("executable file not found in $PATH", r"^\"(?P<program>[^\"]+)\": "),
     Signature("ailed to spawn: `", r"spawn: `(?P<program>[^`]+)`"),
