@@ -21,6 +21,9 @@ def by_launcher(program: str) -> tuple[Signature, ...]:
             ": Permission denied",
             pattern=rf"\b{_LAUNCHERS}: (?:failed to (?:run command|execute) |execution of )?['`‘\"]?{named}['’\"]?: ",
         ),
+        # GNU time and xargs, which looks for it on PATH
+        Signature("annot run ", rf"\btime: cannot run {named}: "),
+        Signature("xargs: ", rf"\bxargs: {named}: (?:No such file|Permission denied)"),
         Signature(": command not found", rf"\bsudo: {named}: "),
         Signature(": command not found: ", rf"sh:(?:\d+:)? command not found: {named}$"),
         # a wrapper's own word for what it wraps

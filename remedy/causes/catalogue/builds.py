@@ -18,7 +18,7 @@ _COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbina
 _BUILD_KILLED: Final = (
     *any_of("FAILED: [code=", "status", pattern=r"FAILED: \[code=137\]|ninja.*(?:exit status|status) 137", needs="137"),
     Signature("signal terminated program", r"[Kk]illed:? signal terminated program"),
-    Signature("illed", r"^(?:/bin/)?(?:sh: )?(?:line )?(?:\d+: )*(?:\d+ )?Killed\s+\S*" + _COMPILERS + r"\b"),
+    Signature("illed", r"^(?:\S*sh: )?(?:line )?(?:\d+: *)*(?:\d+ +)?Killed\s+\S*" + _COMPILERS + r"\b"),
     Signature("died due to signal 9"),
     Signature(
         "terminated with signal 9", r"(?:^|[\s/])(?:collect2|nvcc|g\+\+|gcc|" + _COMPILERS + r")\b.* terminated with"

@@ -46,7 +46,7 @@ _NOT_FOUND: Final = (
         "NVCC",
         pattern=r"(?:[Cc]an(?:not|'t)|[Cc]ould not|[Uu]nable to|[Ff]ailed to) (?:find|locate) (?:the )?[`'\"]?"
         r"(?i:nvcc)\b" + GOES_ON + r"|\b(?i:nvcc)\b[`'\")]{0,2} (?:compiler |binary |executable )?(?:is |was |could )?"
-        r"(?:required .{0,40}but (?:is |was ))?not (?:be )?(?:installed|found|available)" + GOES_ON,
+        r"(?:required .{0,40}but (?:is |was ))?(?:wasn't|isn't|not) (?:be )?(?:installed|found|available)" + GOES_ON,
     ),
     Signature(
         "*** CUDA", r":\d+: \*\*\* CUDA\w*(?: (?:environment )?variable)?(?: is| was)? not (?:defined|set|found)"
