@@ -36,3 +36,10 @@ def test_a_watchdog_s_word_of_any_error_is_no_failure_of_nccl() -> None:
     assert engine.explain([any_error, "CUDA error: an illegal memory access was encountered"]).root.id == "unknown"
     timeout = "[PG ID 2 Rank 1] Timeout at NCCL work: 9, last enqueued NCCL work: 9, last completed NCCL work: 8."
     assert engine.explain([any_error, timeout]).root.id == "nccl-failure"
+
+
+def test_a_fetch_that_the_program_went_on_from_did_not_fail() -> None:
+    fetch = "INFO trtllm_cubin_loader: Downloading cubin: https://edge.urm.nvidia.com/artifactory/a//Bmm_sm100f.cubin"
+    assert engine.explain([fetch]).root.id == "artifact-download-failed"
+    ran = "flashinfer_fused_moe_fp8 failed: Error in function 'run': Error occurred when running GEMM!"
+    assert engine.explain([fetch, ran]).root.id == "unknown"

@@ -218,7 +218,8 @@ _DOWNLOAD: Final = (
     Signature(
         "edge.urm",
         r"(?i)(?:error|fail|refused|timed? ?out|unreachable|resolv|max retries|HTTPSConnectionPool).*edge\.urm"
-        r"|edge\.urm.*(?:error|fail|refused|timed? ?out|unreachable)",
+        # a colon or the like behind the address: without it, what follows at a distance is another line's
+        r"|edge\.urm\S*(?: |(?<=[:;,)'\"\]>]) .*)(?:error|fail|refused|timed? ?out|unreachable)",
     ),
     Signature(
         "ubin",
@@ -252,6 +253,8 @@ _HUB_KERNEL: Final = any_of("kernels-community/", "hf_kernels", "/kernels/utils.
 # A fetch that hangs or dies leaves its announcement as the last word.
 _FETCHING: Final = Signature("etching", r"Fetching (?:cubin )?\S.* from https?://", weak=True, library="flashinfer")
 _DOWNLOADING: Final = Signature("ownloading cubin", r"Downloading cubin:? https?://", weak=True)
+# What failed below it, and not of the fetch, tells that the program had gone on.
+_FAILED_SINCE: Final = re.compile(r"(?i)\bfail(?:ed|ure)\b|error\b")
 
 
 def _download(case: Case) -> Claim | None:
@@ -261,7 +264,9 @@ def _download(case: Case) -> Claim | None:
     if said:
         return claim_from(said)
     begun = case.hits(_FETCHING, _DOWNLOADING)
-    return claim_from(begun[-1:], certainty="likely", weight=Weight.NOTED) if case.ends_with(begun) else None
+    if not case.ends_with(begun) or (case.last and _FAILED_SINCE.search(case.last.text)):
+        return None
+    return claim_from(begun[-1:], certainty="likely", weight=Weight.NOTED)
 
 
 CAUSES: Final = (

@@ -209,6 +209,7 @@ _BUILT_AGAINST: Final = (
     Signature("but source was compiled with", r"Loaded runtime CuDNN library: (?P<have>[\d.]+)"),
     Signature("version incompatibility", r"cuDNN version incompatibility|PyTorch was compiled +against"),
     Signature("VERSION_MISMATCH", r"\bCUDNN_STATUS_\w*VERSION_MISMATCH"),
+    Signature("Compatibility Issue Detected", r"PyTorch [\d.]+ & (?i:cudnn) Compat"),
     Signature("JAX was built against", library="jax"),
     # XLA, of a plugin that is of another release than the framework that loads it
     Signature("PJRT API", r"Mismatched PJRT plugin PJRT API|Plugin PJRT API version .{1,60}older than", library="jax"),
