@@ -308,6 +308,10 @@ SHARED_OBJECT: Final = Signature(
 UNDEFINED_SYMBOL: Final = Signature(
     "undefined symbol", r"undefined symbol(?:: [*`'\"]*| (?=_Z|cu[A-Z]))(?P<symbol>\w+)"
 )
+# Triton's table of PTX versions ends before the release of the ptxas that it was given (NVIDIA's backend, compiler.py).
+LATER_PTXAS: Final = Signature(
+    "Triton only support CUDA", r"support CUDA.*got CUDA version: (?P<have>[1-9]\d[\d.]*)", library="triton"
+)
 # The kernel's last line of a report, and up to Linux 5.0 also the one that says whom it chose.
 OUT_OF_MEMORY_KILL: Final = any_of(
     "Killed process", "Kill process", pattern=r"Kill(?:ed)? process (?P<pid>\d+),? \((?P<victim>[^)]*)\)"

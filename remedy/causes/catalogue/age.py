@@ -48,9 +48,9 @@ _TOO_OLD: Final = (
         r"Value '(?:c\+\+\d\w' is not defined for option 'std|(?:native|all|all-major)' is not defined for option"
         r" 'gpu-arch)",
     ),
-    Signature(
-        "CUDA",
-        r"(?:requires?|needs?|must be compiled with|at least) (?:CUDA|nvcc|CUDA [Tt]oolkit"
+    *any_of(
+        *("CUDA", "nvcc", "NVCC", " cuda >"),
+        pattern=r"(?:requires?|needs?|must be compiled with|at least) (?:CUDA|cuda(?= >)|nvcc|CUDA [Tt]oolkit"
         r"|NVCC)(?: [Vv]ersion)? ?(?:>=? ?)?(?P<needed>1\d\.\d+)(?! driver)",
         weak=True,
     ),

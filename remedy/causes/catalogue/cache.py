@@ -114,7 +114,11 @@ def _is_cache(hit: Hit) -> bool:
 
 
 def _unwritable(case: Case) -> Claim | None:
-    refused = tuple(hit for hit in case.hits(*PERMISSION, READ_ONLY) if _is_cache(hit))
+    denied = case.hits(*PERMISSION, READ_ONLY)
+    placed = {hit.line.number for hit in denied if denied_path(hit)}
+    # words about kernels speak for a line only where it names no path
+    denied = tuple(hit for hit in denied if denied_path(hit) or hit.line.number not in placed)
+    refused = tuple(hit for hit in denied if _is_cache(hit))
     hits = refused + case.hits(_NO_NAME, _NO_HOME, _NO_CACHE, _NO_TRITON_CACHE, _NO_LOCATOR)
     if hits:
         return claim_from(hits, behind(case, denied_path(hits[0]), hits[0].line.text))

@@ -46,11 +46,14 @@ _NOT_FOUND: Final = (
         "NVCC",
         pattern=r"(?:[Cc]an(?:not|'t)|[Cc]ould not|[Uu]nable to|[Ff]ailed to) (?:find|locate) (?:the )?[`'\"]?"
         r"(?i:nvcc)\b" + GOES_ON + r"|\b(?i:nvcc)\b[`'\")]{0,2} (?:compiler |binary |executable )?(?:is |was |could )?"
-        r"(?:required .{0,40}but (?:is |was ))?(?:wasn't|isn't|not) (?:be )?(?:installed|found|available)" + GOES_ON,
+        r"(?:required .{0,40}but (?:is |was ))?(?:wasn't|isn't|not) (?:be )?(?:installed|found|available)"
+        + GOES_ON
+        + r"|(?:找不到|未找到)[^。，]{0,16}(?i:nvcc)\b",
     ),
     Signature(
         "*** CUDA", r":\d+: \*\*\* CUDA\w*(?: (?:environment )?variable)?(?: is| was)? not (?:defined|set|found)"
     ),
+    Signature("o CUDA compiler found", r"[Nn]o CUDA compiler found" + GOES_ON),
     Signature("The CMAKE_CUDA_COMPILER:"),
     *any_of("annot find cuda path", "annot find CUDA path", pattern="annot find (?:cuda|CUDA) path"),
     Signature("CUDA is not found.", r"RuntimeError: CUDA is not found\.$", library="cupy"),

@@ -30,8 +30,10 @@ GONE: Final = (
     Signature("Failed to infer device type"),
     Signature(
         "NVML",
-        r"NVML Shared Library Not Found|[Ff]ailed to initialize NVML|NVML: (?:Unknown Error|Not Found"
-        r"|Driver Not Loaded|GPU is lost)|NVMLError_(?!FunctionNotFound|NotSupported|NoPermission)\w+"
+        # vLLM asks every platform whether it is here
+        r"(?<!checking CUDA platform: )NVML Shared Library Not Found|[Ff]ailed to initialize NVML"
+        r"|NVML: (?:Unknown Error|Not Found|Driver Not Loaded|GPU is lost)"
+        r"|NVMLError_(?!FunctionNotFound|NotSupported|NoPermission)\w+"
         r"|NVML returned no GPU",
     ),
     # NVIDIA's Go bindings, where dlopen of libnvidia-ml.so.1 fails (the device plugin for Kubernetes, nvidia-docker)
@@ -139,7 +141,8 @@ GONE: Final = (
         "o NVIDIA GPU",
         "o gpu",
         "o nvidia gpu",
-        pattern=r"(?i)no (?:nvidia )?gpus? (?:or (?:other )?accelerators? )?(?:is |are |was |were )?"
+        # sgl_kernel calls the variant so that it then looks for
+        pattern=r"(?i)(?<!CPU/)no (?:nvidia )?gpus? (?:or (?:other )?accelerators? )?(?:is |are |was |were )?"
         r"(?:found|detected|available|visible)(?!.{0,9}falling back)",
     ),
     *any_of(

@@ -286,7 +286,9 @@ CAUSES: Final = (
             Signature(
                 "ninja",
                 r"(?:(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|(?<!ops )requires) ['\"`]?ninja\b"
-                r"|ninja (?:is )?(?:not (?:found|installed)|could not be found))" + GOES_ON,
+                r"|ninja (?:is )?(?:not (?:found|installed)|could not be found))"
+                + GOES_ON
+                + r"|(?:找不到|未找到)[^。，]{0,16}ninja\b",
             ),
         ),
         observable=True,

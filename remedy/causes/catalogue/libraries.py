@@ -7,7 +7,7 @@ import re
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.shared import BUILD_FAILED, CACHED_MODULE, SHARED_OBJECT, UNDEFINED_SYMBOL
+from remedy.causes.shared import BUILD_FAILED, CACHED_MODULE, LATER_PTXAS, SHARED_OBJECT, UNDEFINED_SYMBOL
 from remedy.causes.types import Evidence
 from remedy.hints import Final
 
@@ -265,10 +265,12 @@ def _mismatch(case: Case) -> Claim | None:
         for hit in case.hits(UNDEFINED_SYMBOL)
         if hit.groups["symbol"].startswith(("_Z", "ZN", "aoti_", "torch_", "TVMFFI", "THP"))
     )
+    # Another ptxas than Triton's own is a matter of where TRITON_PTXAS_PATH points.
+    later = () if case.variable("TRITON_PTXAS_PATH") else case.hits(LATER_PTXAS)
     # A module of a JIT cache was built here: its wrong symbols are another cause's.
     hits = tuple(
         hit
-        for hit in case.hits(*_VERSIONS, *_BUILT_AGAINST) + wheels
+        for hit in case.hits(*_VERSIONS, *_BUILT_AGAINST) + wheels + later
         if not (
             rules.in_jit_cache(hit.line.text) or was_to_be_built(case, hit) or _sums_up_a_missing_library(case, hit)
         )
@@ -340,6 +342,7 @@ CAUSES: Final = (
             *_OLD_LIBRARY,
             *_BUILT_AGAINST,
             *_NO_BINARY,
+            LATER_PTXAS,
             UNDEFINED_SYMBOL,
             SHARED_OBJECT,
             _TORCH_BUILD,

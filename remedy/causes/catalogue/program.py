@@ -28,7 +28,11 @@ _NO_COMMAND: Final = Signature(
     "not found",
     r"(?:bash|/bin/sh|sh|\.sh|exec|env)\S*: (?:line )?(?:\d+: )*(?:exec:"
     r" )?(?P<program>(?:[\w./-]*/)?(?:python[\d.]*|vllm|sglang|ollama|llama-server|uv|conda|lmdeploy|trtllm-serve"
-    r"|text-generation-launcher)): (?:command )?not found",
+    r"|text-generation-launcher|uvicorn|gunicorn|hypercorn|torchrun|accelerate|ray|litellm)): (?:command )?not found",
+)
+# any other: a script goes on after it, unless it was the last thing that it ran
+_LAST_COMMAND: Final = Signature(
+    "not found", r"sh: (?:line )?\d+: (?:exec: )?(?P<program>[\w.+-]+): (?:command )?not found", weak=True
 )
 _ENV_NO_PROGRAM: Final = Signature("env: ", r"env: ['‘\"]?(?P<program>[\w./\\-]+)['’\"]?: No such file or directory")
 # a script's word for a program by its path
@@ -45,6 +49,8 @@ _NOT_RUN: Final = (
 )
 # dash says "cannot create" of a file to write to
 _DASH_DENIED: Final = Signature(": Permission denied", r"\bsh: \d+: (?:exec: )?(?P<program>/\S+): Permission denied")
+# dash counts the lines of a script from 1: at 0 it is the script itself that it could not open
+_DASH_UNREAD: Final = Signature("sh: 0: ", r"\bd?a?sh: 0: (?:[Cc]an't|cannot) open (?P<program>[^\s:]+)")
 # A shell's word for a program that it may not run; of a file to write to, its status is another.
 _SHELL_DENIED: Final = Signature(
     "ermission denied",
@@ -56,7 +62,7 @@ _STATUS_127: Final = Signature("status=12", r"code=exited, status=12[67]\b", wea
 #: What systemd or the kernel refused by its path, and what was looked for on PATH.
 _REFUSED: Final = (_EXEC_STEP, _EXEC_UNABLE, _EXEC_LOCATE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, *_INTERPRETER)
 _LOOKED_FOR: Final = (
-    *(_NO_COMMAND, _ENV_NO_PROGRAM, *_NOT_RUN, _DASH_DENIED, _SCRIPT),
+    *(_NO_COMMAND, _ENV_NO_PROGRAM, *_NOT_RUN, _DASH_DENIED, _DASH_UNREAD, _SCRIPT),
     *by_launcher(r"[\w./+-]+"),
 )
 
@@ -73,6 +79,10 @@ def _exec_failed(case: Case) -> Claim | None:
         if case.has(*_STATUS_126)
         or re.fullmatch(r"(?!(?:nvcc|cicc|ptxas|nvlink|fatbinary)$)[\w-]+", hit.groups["program"])
     )
+    if not sought and case.has(_STATUS_127):
+        sought = tuple(
+            hit for hit in case.hits(_LAST_COMMAND) if not re.fullmatch(BUILD_PROGRAM, hit.groups["program"])
+        )[-1:]
     if refused or sought:
         literal = not refused and "$" in (case.variable("PATH") or "")
         return claim_from(refused + sought, weight=Weight.NOTED if literal else None)
@@ -90,7 +100,7 @@ CAUSES: Final = (
         advice="Look at it as the service's user would: `ls -l {program}; head -1 {program}`.||Look at the program: "
         "`" + SHOW + "`, then `ls -l` and `head -1` of its path.",
         judge=_exec_failed,
-        signatures=(*_REFUSED, *_LOOKED_FOR, _SHELL_DENIED, *_STATUS_126, _STATUS_127),
+        signatures=(*_REFUSED, *_LOOKED_FOR, _LAST_COMMAND, _SHELL_DENIED, *_STATUS_126, _STATUS_127),
         statuses=(203,),
         absences=("program-absent",),
         page=Page(

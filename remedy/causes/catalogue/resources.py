@@ -37,7 +37,7 @@ _SHM_FAIL: Final = Signature(
 )
 
 _NCCL: Final = (
-    Signature("NCCL", r"NCCL (?:[Ee]rror|failure)"),
+    Signature("NCCL", r"NCCL ?(?:[Ee]rror|failure)"),
     Signature("NCCL_ERROR_"),
     Signature("nccl", r"nccl(?:SystemError|UnhandledCudaError|InternalError|RemoteError|InvalidUsage|InvalidArgument)"),
     Signature("ncclCommInitRank", r"ncclCommInitRank.{0,40}(?:fail|error|:)"),

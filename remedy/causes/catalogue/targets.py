@@ -11,6 +11,7 @@ from remedy.causes.shared import (
     CACHED_ARCH,
     CUDA_FLOOR,
     EMPTY_ARCHS,
+    LATER_PTXAS,
     NO_KERNEL_IMAGE,
     NVCC_RELEASE,
     NVCC_RUN,
@@ -63,7 +64,9 @@ _GENCODE: Final = Signature("gencode", r"-gencode[= ]arch=compute_(?P<arch>\d+[a
 _OLD_BESIDE_NEW: Final = Signature(
     "', '-gencode=arch=", r"arch=compute_(?:[2-6]\d|7[0-4])\b.*arch=compute_(?:7[5-9]|[89]\d|1\d\d)", weak=True
 )
-_REQUIRES_TARGET: Final = Signature("requires .target", r"requires \.target (?P<target>sm_\w+)")
+_REQUIRES_TARGET: Final = Signature(
+    "requires .target", r"(?:(?P<nvcc>tmpxft_\S*\.compute_)\w+\.ptx.*)?requires \.target (?P<target>sm_\w+)"
+)
 #: CUTLASS, in code that was compiled without the target's suffix: here by a command that shows it, else in a wheel.
 CONDITIONAL: Final = Signature("rch conditional MMA instruction used without targeting", weak=True)
 _PLAIN_TARGET: Final = any_of(
@@ -133,9 +136,12 @@ def _is_own(case: Case, hit: Hit) -> bool:
 
 
 def _beyond(case: Case, hit: Hit) -> bool:
-    """Whether the kernel is for later GPUs than this one: no list makes it run here."""
+    """Whether the kernel is for later GPUs than this one: no list makes it run here. Where the GPU is not known, only
+    nvcc's intermediate file tells that a list was at work: Triton and the driver compile for the GPU that is there."""
     target, sm = tables.parsed(hit.groups["target"].removeprefix("sm_")), case.facts.sm
-    return target is not None and sm is not None and sm < target[0]
+    if sm is None:
+        return "nvcc" not in hit.groups
+    return target is not None and sm < target[0]
 
 
 def _empty_with_list(case: Case, empty: tuple[Hit, ...]) -> Claim | None:
@@ -180,7 +186,7 @@ def _image_of_cache(case: Case, listed: tuple[Evidence, ...]) -> Claim | None:
 
 _PTXAS_NEEDS: Final = Signature("ptxas", r"needs ptxas >= (?P<needed>[\d.]+)", library="flashinfer")
 _PTXAS_VERSION: Final = (
-    Signature("Triton only support CUDA", library="triton"),
+    Signature("Triton only support CUDA", r"support CUDA(?!.*got CUDA version: [1-9]\d)", library="triton"),
     Signature("Cannot find ptxas", library="triton"),
     # XLA, whose warning of the same words ends in a fall back that works
     Signature("ptxas too old", library="jax"),
@@ -220,6 +226,9 @@ def _ptxas(case: Case) -> Claim | None:
         if hit.groups["option"] in ("gpu-name", "gpu-architecture") and not reading.dropped_long_ago(hit)
     )
     hits = named + case.hits(_PTXAS_NEEDS, *_PTXAS_VERSION)
+    if case.variable("TRITON_PTXAS_PATH"):
+        # not the one that came with Triton, and so one that can be changed for it
+        hits += case.hits(LATER_PTXAS)
     if not nvcc_isa(case):
         hits += case.hits(OLD_PTX_ISA)
     sm = case.facts.sm
@@ -309,6 +318,7 @@ CAUSES: Final = (
             OLD_PTX_ISA,
             _PTXAS_NEEDS,
             *_PTXAS_VERSION,
+            LATER_PTXAS,
             _PTXAS_KNOWN,
             *_PTXAS_WARNED,
             _BUNDLED_PTXAS,
