@@ -23,6 +23,8 @@ _NOT_FOUND: Final = (
     Signature("ould not find CUDA installation", library="tvm-ffi"),
     Signature("utomatically detect CUDA installation", library="tilelang"),
     Signature("but no `nvcc` found", library="tilelang"),
+    # its target "auto": asks for the directory of a toolkit and of ROCm, and for no GPU
+    Signature("No CUDA or HIP ", r"No CUDA or HIP (?:or MPS )?available on this system", library="tilelang"),
     Signature(
         "nvcc not found",
         r"nvcc not found (?:at|and PyTorch|in|on)" + GOES_ON + "|RuntimeError: nvcc not found",

@@ -79,6 +79,10 @@ _TOO_OLD: Final = (
     Signature("orward compatibility was attempted on non supported HW"),
     Signature("Error 804: "),
     *answered(35, 804),
+    # cuda-python, by way of the check that its users copy from its samples
+    Signature("CUDA error code=35("),
+    # Triton's ptxas has just made it for this very GPU: what the driver does not know is the release that it is of
+    Signature("Triton Error [CUDA]: device kernel image is invalid", library="triton"),
     # cudaErrorInsufficientLoaderVersion: what loads kernels is part of the driver
     Signature("Loader version is insufficient"),
     *any_of("INSUFFICIENT_LOADER", "InsufficientLoader", pattern=r"(?i)insufficient_?loader_?version"),

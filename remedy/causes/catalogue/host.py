@@ -38,7 +38,9 @@ _NO_COMPILER: Final = (
     Signature("Compiler: ", r"Compiler: (?P<compiler>\S+) is not found", library="inductor"),
     Signature("requires a C++ compiler", library="tilelang"),
     Signature("Failed to preprocess host compiler properties"),
-    Signature("not found", r"(?:sh: (?:line )?\d+: |sh: )(?:\S*/)?" + _COMPILER + r": (?:command )?not found"),
+    Signature(
+        "not found", r"(?:(?:^|/)[\w.+-]+: (?:line )?\d+: |sh: )(?:\S*/)?" + _COMPILER + r": (?:command )?not found"
+    ),
     Signature("No such file or directory: ", r"No such file or directory: ['\"](?:\S*/)?" + _COMPILER + r"['\"]"),
     Signature("No such file or directory", r"command ['\"‘](?:\S*/)?" + _COMPILER + r"['\"’] failed: No such file"),
     Signature("No such file or directory", r"^(?:\S*/)?" + _COMPILER + r": No such file or directory"),

@@ -49,8 +49,11 @@ _KERNEL_CODES: Final = (
     # torch, of a GPU that came after the CUDA it was built with
     Signature("requires CUDA_VERSION >= ", library="torch"),
 )
-# DeepGEMM and Triton load what a failed compile left, too.
-_INVALID_IMAGE: Final = Signature("device kernel image is invalid")
+# What is loaded right after it was built here for this GPU does not lack its code: Triton's answers so where the driver
+# is older than its ptxas, DeepGEMM's where the compile before it failed.
+_INVALID_IMAGE: Final = Signature(
+    "device kernel image is invalid", r"^(?!.*(?:Triton Error|\bjit/\w+\.hpp)).*device kernel image is invalid"
+)
 # NVIDIA's images say so of a GPU that is older or newer than what is in them, and go on.
 _IMAGE_GPU: Final = (
     Signature("upported in this version of the container"),

@@ -169,6 +169,8 @@ _VERSIONS: Final = (
     # an operator that the extension of another release, or one that was not loaded, did not register
     Signature("operator ", r"\boperator \w+::[\w.]+ does not exist", library="torch", needs="does not exist"),
     Signature("No such operator ", r"No such operator \w+::\w+"),
+    Signature("does not match with NVSHMEM host library version", library="nvshmem"),
+    Signature("selected bootstrap returned an incompatible version", library="nvshmem"),
     Signature("NCCL version", r"NCCL version [\d.]+ or (?:higher|newer|later) is required"),
     Signature("load custom C++ ops", library="torch"),
     Signature(
