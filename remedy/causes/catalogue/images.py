@@ -33,6 +33,8 @@ _KERNEL_CODES: Final = (
     # vLLM's own kernels; what they ask to be recompiled with is about the wheel, not about this machine
     Signature("No compiled ", r"No compiled \w+ .*(?:for SM \d|CUDA device capability)", library="vllm"),
     Signature("; got sm_", r"requires sm_\d+\+? .*; got sm_(?P<arch>\d+)", library="vllm"),
+    # SGLang, of its float16: in its own writing, and in that of those who quote it
+    Signature("only supports sm", r"(?i)SGLang only supports (?P<arch>sm ?\d+) and", library="sglang"),
     Signature("This kernel only supports sm", r"This kernel only supports (?P<arch>sm\w+)"),
     Signature("compiled without support for", r"(?:ggml|CUDA).*compiled without|was not compiled .* for (?:sm|arch)"),
     # text-embeddings-inference and its images' entry point; torch and ollama of a GPU that they dropped

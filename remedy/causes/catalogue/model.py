@@ -100,7 +100,10 @@ _NOT_FOUND: Final = (
     Signature("necessary to load this pretrained model", r"the file (?P<model>\S+) which", library="diffusers"),
     Signature("error loading model", r"error loading model: .*(?:No such|failed to open|not found)"),
     Signature("is not a valid model", r"is not a valid model"),
-    Signature("no safetensors", r"(?i)no safetensors (?:weights )?found"),
+    Signature("o safetensors ", r"[Nn]o safetensors (?:weights )?found(?!.*(?:[Tt]rying|[Ff]all|\.bin))"),
+    Signature("The request model: ", r"The request model: (?P<model>\S+) does not exist", library="modelscope"),
+    Signature("Unable to open file ", r"file '?[\w.-]+'? in model(?: '(?P<model>[^']+)')?", library="ctranslate2"),
+    Signature("Can't find 'adapter_config.json'", r"adapter_config\.json'(?: at '(?P<model>[^']+)')?", library="peft"),
     Signature("404 Client Error", r"404 Client Error.*huggingface|404 Client Error.*modelscope"),
 )
 
@@ -165,6 +168,7 @@ CAUSES: Final = (
             ),
             Signature("401 Unauthorized", NOT_OF_AN_IMAGE),
             Signature("nvalid user token"),
+            Signature("failed to access model", r"token (?:does not exist|is invalid), failed", library="modelscope"),
             Signature("ur token has the correct permissions"),
             Signature("nvalid credentials in Authorization header"),
             Signature("Invalid username or password"),
