@@ -81,21 +81,28 @@ _BUILDING: Final = (
     Signature("ninja", r"^\[\d+/\d+\] (?:c\+\+|\S*nvcc|\S*cuda)", weak=True),
     Signature(
         "JIT",
-        r"(?i)(?:start|begin|entering|doing|running|trigger).{0,20}JIT|JIT[- ](?:compil|build|warm)"
-        r"|compil\w+ .{0,30}\bJIT\b|Building JIT",
+        # what a build lacks, or that it fails, is said of one that did not get under way
+        r"(?i)^(?!.*\b(?:missing|fails?|failed|failure|broken|breaks)\b).*"
+        r"(?:(?:start|begin|entering|doing|running|trigger).{0,20}JIT|JIT[- ](?:compil|build|warm)"
+        r"|compil\w+ .{0,30}\bJIT\b|Building JIT)",
         weak=True,
     ),
     Signature(
         "ompil",
         # the operating system's kernel has modules as well
-        r"[Cc]ompiling .{0,60}(?:kernel|(?<!kernel )module|op)s?\b|[Kk]ernels? (?!module).{0,30}(?:compil|build)"
-        r"|compiling (?:flashinfer|CUTLASS|deep_?gemm|kernels)",
+        r"^(?!.*\bfail(?:s|ed|ing)? to (?:compile|build)\b).*"
+        r"(?:[Cc]ompiling .{0,60}(?:kernel|(?<!kernel )module|op)s?\b|[Kk]ernels? (?!module)"
+        r".{0,30}(?:compil|build)|compiling (?:flashinfer|CUTLASS|deep_?gemm|kernels))",
         weak=True,
     ),
     Signature("DeepGEMM warmup", weak=True, library="deep-gemm"),
     Signature("DeepGEMM", r"DeepGEMM.*(?:JIT|[Cc]ompil|[Pp]re-?compil|warm)", weak=True, library="deep-gemm"),
     Signature("utotun", r"[Aa]utotun(?:ing|e process|er(?!\.))", weak=True),
     Signature("arm up", r"[Ww]arm(?:ing)? up .{0,40}(?:kernel|DeepGEMM|compile)", weak=True),
+)
+# Words of one who tells of a failure, though no line of the log is an error by its form.
+_TOLD_OF_FAILURE: Final = any_of(
+    "missing", "fails", "failed", "failure", pattern=r"\b(?:missing|fails|failed|failure)\b", weak=True
 )
 # vLLM names the processes that failed; none failed when it only ran out of patience. Some releases name none even of
 # one that raised an exception.
@@ -201,6 +208,8 @@ def _nothing_wrong(case: Case) -> Claim | None:
         return None
     sound = rules.nvcc_serves(facts, flashinfer=True) and facts.torch_cuda and not rules.majors_differ(facts)
     if not case.lines or case.errors or case.ready or not facts.flashinfer or not sound:
+        return None
+    if case.has(*_TOLD_OF_FAILURE):
         return None
     nvcc = rules.dotted(facts.nvcc or ())
     text = f"nvcc {nvcc} suits GPU and torch, and FlashInfer {facts.flashinfer} compiles at its first start"

@@ -152,6 +152,7 @@ GONE: Final = (
         r"|only found \d+ CUDA devices",
     ),
     Signature("0 active drivers", library="triton"),
+    Signature("likely using older driver or on CPU machine", library="torch"),
     Signature("an active GPU backend", library="inductor"),
     Signature("you might not have a CUDA gpu", library="torch"),
     Signature("driver can't be loaded, is cuda enabled", library="torch"),

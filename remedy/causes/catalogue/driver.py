@@ -76,7 +76,7 @@ _TOO_OLD: Final = (
     Signature("built for NVIDIA Driver Release"),
     Signature("compatibility mode is UNAVAILABLE"),
     Signature("symbol lookup for cu", r"symbol lookup for cu[A-Z]\w+ failed", library="ollama"),
-    Signature("orward compatibility was attempted on non supported HW"),
+    Signature("on non supported HW", r"(?i:forward compatibility)"),
     Signature("Error 804: "),
     *answered(35, 804),
     # cuda-python, by way of the check that its users copy from its samples

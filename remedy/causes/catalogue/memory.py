@@ -21,6 +21,12 @@ _GPU_MEMORY: Final = (
         r"\b(?:CUDA|cuda(?:Error|Malloc|Memcpy|Host)\w*|cuMem\w+|GPU|VRAM|cuBLAS)\b.{0,80}out of memory",
     ),
     Signature("RESOURCE_EXHAUSTED", r"RESOURCE_EXHAUSTED: .{0,20}[Oo]ut of memory", library="jax"),
+    # a heading's short form; who avoids, risks or expects one has none yet
+    Signature(
+        "OOM",
+        r"^(?!.*(?i:\b(?:avoid|prevent|without|no|may|might|could|would|if|when|risk|fix(?:es|ed)?)\b.{0,40}\bOOM))"
+        r".*\b(?:(?i:CUDA|GPU|VRAM)[ -]OOM|OOM (?:on|of) (?:the )?GPU)\b(?!-)",
+    ),
     Signature("cudaErrorMemoryAllocation"),
     Signature("emory allocation ", r"(?:CUDA|GPU|VRAM|[Dd]evice) memory allocation (?:error|fail)"),
     Signature("CUDA_ERROR_OUT_OF_MEMORY"),
@@ -102,7 +108,13 @@ _EXIT_137: Final = Signature(
 )
 _MINUS_9: Final = (
     Signature("signal=KILL", weak=True),
-    Signature("SIGKILL", r"(?<!after )(?<!survived )(?<!ending )(?<!via )(?<!\) with signal )SIGKILL", weak=True),
+    # who tells of the one that came after it did the killing
+    Signature(
+        "SIGKILL",
+        r"(?<!after )(?<!survived )(?<!ending )(?<!via )(?<!\) with signal )SIGKILL"
+        r"(?!.*\bnew (?:server|instance|process))",
+        weak=True,
+    ),
     *any_of(
         "exit",
         "returncode",

@@ -104,6 +104,7 @@ _NOT_FOUND: Final = (
     Signature("The request model: ", r"The request model: (?P<model>\S+) does not exist", library="modelscope"),
     Signature("Unable to open file ", r"file '?[\w.-]+'? in model(?: '(?P<model>[^']+)')?", library="ctranslate2"),
     Signature("Can't find 'adapter_config.json'", r"adapter_config\.json'(?: at '(?P<model>[^']+)')?", library="peft"),
+    Signature("ould not find tokenizer.model in"),
     Signature("404 Client Error", r"404 Client Error.*huggingface|404 Client Error.*modelscope"),
 )
 
