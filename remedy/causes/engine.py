@@ -262,12 +262,21 @@ def _aside(case: Case, cause: Cause, claim: Claim, others: tuple[Claim, ...]) ->
         return claim
     failed = bool(others) or _ended_after_start(case)
     if claim.of_log:
-        warned = {one.text for one in claim.evidence}
-        failed = failed or case.died is not None or case.ends_in_error
-        failed = failed or any(line.text.strip() not in warned for line in case.errors)
+        failed = failed or _failed_beside(case, claim)
     if not failed:
         return claim
     return replace(claim, weight=Weight.ASIDE, certainty="possible")
+
+
+def _failed_beside(case: Case, claim: Claim) -> bool:
+    """Whether lines other than the claim's own tell of a failure. Where facts confirm what was warned of, one that only
+    says that something failed may well be of that."""
+    warned = {one.text for one in claim.evidence}
+    ends = (case.last_word if case.ends_in_error else None, case.died)
+    beside = [line.text for line in (*case.errors, *ends) if line and line.text.strip() not in warned]
+    if claim.certainty == "confirmed":
+        return not all(map(says_only_that, beside))
+    return bool(beside)
 
 
 def _went_past(case: Case, claim: Claim, others: tuple[Claim, ...]) -> bool:

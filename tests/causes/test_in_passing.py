@@ -173,3 +173,22 @@ def test_what_was_only_warned_of_is_no_verdict_however_well_facts_fit_it(facts: 
     assert engine.explain([warned], known).root.toolchain
     assert engine.explain([warned, "OSError: [Errno 98] Address already in use"], known).root.id == "port-in-use"
     assert engine.explain([warned, "TypeError: 'NoneType' object is not callable"], known).root.id == "unknown"
+
+
+FLOOR = "Failed to get device capability: SM 12.x requires CUDA >= 12.9"
+
+
+@pytest.mark.parametrize(
+    ("log", "facts", "cause"),
+    [
+        (f"ERROR 06-05 20:05:59 [core.py:1108] {FLOOR}", {"nvcc": "12.8"}, "nvcc-too-old"),
+        (f"{FLOOR}\nRuntimeError: Engine core initialization failed.", {"nvcc": "12.8", "sm": "12.0"}, "nvcc-too-old"),
+        # nothing but the words, and words that tell of something else
+        (f"{FLOOR}\nRuntimeError: Engine core initialization failed.", {}, "unknown"),
+        (f"{FLOOR}\nKeyError: 'x'", {"nvcc": "12.8", "sm": "12.0"}, "unknown"),
+    ],
+)
+def test_a_warning_is_the_verdict_where_facts_confirm_it_and_the_end_says_nothing(
+    log: str, facts: dict[str, object], cause: str
+) -> None:
+    assert engine.explain(log.splitlines(), facts_file.from_mapping(facts)).root.id == cause
