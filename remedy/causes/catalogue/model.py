@@ -178,6 +178,8 @@ CAUSES: Final = (
                 r"(?:expired|[Ii]nvalid|not valid).{0,40}User Access Token|User Access Token.{0,40}(?:expired|invalid)",
             ),
             Signature("not in the authorized list"),
+            # NVIDIA NIM's, of NGC; the profile that it then does not find is what this took from it
+            Signature("requested operation requires permissions that the user does not have"),
             Signature("awaiting a review from the repo authors"),
             Signature("LocalTokenNotFoundError"),
             *any_of(

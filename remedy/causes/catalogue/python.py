@@ -284,7 +284,10 @@ _MISSING: Final = (
 
 
 # Without the exception's name it is what some programs say of an optional package, and go on.
-_BARE: Final = Signature("No module named", r"^No module named '(?P<module>(?!encodings)[\w.]+)'$", weak=True)
+# Without quotes it is what `python -m` says, where the interpreter's name before it was cut off.
+_BARE: Final = Signature(
+    "No module named", r"^No module named (?P<quote>'?)(?P<module>(?!encodings)[\w.]+)(?P=quote)$", weak=True
+)
 
 
 def _package_missing(case: Case) -> Claim | None:
