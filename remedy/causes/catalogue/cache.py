@@ -132,7 +132,12 @@ _WAITING: Final = (
     Signature(
         "baton", r"(?:[Ww]aiting for (?:the )?(?:lock|baton)|file_baton\.py|baton\.wait|baton release)", library="torch"
     ),
-    Signature("tale file handle", r"tale file handle(?::? ?['\"](?P<path>[^'\"]+))?"),
+    # what lies elsewhere on NFS is no cache, nor what a shell's program names: "ls: ...", "jq: error: ..."
+    Signature(
+        "tale file handle",
+        r"^(?!(?:\S+: )?(?!ld\b)[a-z][\w.-]*: (?!.*(?:cache|jit|extension|lock)))"
+        r"(?:.*?['\" ](?P<before>/[^'\" :]+)['\"]?: )?.*?tale file handle(?::? ?['\"](?P<path>[^'\"]+))?",
+    ),
     Signature("ESTALE"),
     Signature("Device or resource busy", r"Device or resource busy: ['\"]\S*" + _CACHED_SO),
     *any_of(
@@ -180,9 +185,8 @@ def _locked(case: Case) -> Claim | None:
         seen.append(case.fact("lock file " + ", ".join(facts.lock_files[:2]), "lock_files"))
     if facts.silent_s is not None and facts.silent_s >= _SILENCE:
         seen.append(case.fact(f"silent for {facts.silent_s:.0f} s", "silent_s"))
-    # what lies elsewhere on NFS is no cache
     waiting = tuple(
-        hit for hit in case.hits(*_WAITING) if "path" not in hit.groups or rules.is_jit_cache(hit.groups["path"])
+        hit for hit in case.hits(*_WAITING) if all(rules.is_jit_cache(path) for path in hit.groups.values() if path)
     )
     if waiting:
         return claim_from(waiting, tuple(seen))

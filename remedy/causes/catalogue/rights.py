@@ -88,19 +88,22 @@ def behind(case: Case, path: str, text: str) -> tuple[Evidence, ...]:
     return tuple(case.sandbox[name] for name in names if name in case.sandbox)
 
 
+_FOR_CERTAIN: Final = (
+    _NAMESPACE,
+    _DIRECTORY_STEP,
+    _MOUNT,
+    _SET_UP,
+    _UNMAPPED,
+    *_SYSCALL,
+    _FORBIDDEN_CALL,
+    *_DENIED_BY_LSM,
+    _NVML_RIGHTS,
+    *_HUB_CACHE,
+)
+
+
 def _sandbox(case: Case) -> Claim | None:
-    certain = case.hits(
-        _NAMESPACE,
-        _DIRECTORY_STEP,
-        _MOUNT,
-        _SET_UP,
-        _UNMAPPED,
-        *_SYSCALL,
-        _FORBIDDEN_CALL,
-        *_DENIED_BY_LSM,
-        _NVML_RIGHTS,
-        *_HUB_CACHE,
-    )
+    certain = case.hits(*_FOR_CERTAIN)
     if certain:
         return claim_from(certain, behind(case, "", ""))
     refused = tuple(hit for hit in case.hits(*PERMISSION, READ_ONLY) if not_a_cache(hit))
@@ -150,16 +153,7 @@ CAUSES: Final = (
         advice=f"{_FORBIDDEN}, and the path's rights with `namei -l {{path}}`.||{_FORBIDDEN}.",
         judge=_sandbox,
         signatures=(
-            _NAMESPACE,
-            _DIRECTORY_STEP,
-            _MOUNT,
-            _SET_UP,
-            _UNMAPPED,
-            *_SYSCALL,
-            _FORBIDDEN_CALL,
-            *_DENIED_BY_LSM,
-            _NVML_RIGHTS,
-            *_HUB_CACHE,
+            *_FOR_CERTAIN,
             _ADDRESS_FAMILY,
             _NOT_PERMITTED,
             *PERMISSION,
