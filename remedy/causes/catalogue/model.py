@@ -17,7 +17,7 @@ _UNREACHED: Final = (
     Signature("huggingface.co", r"host='huggingface\.co'.*(?:Max retries exceeded|timed out|resolution)"),
 )
 _NOT_FOUND: Final = (
-    Signature("is not a local folder", r"(?P<model>\S+) is not a local folder"),
+    Signature("is not a local folder", r"(?<!\S)(?P<model>\S+) is not a local folder"),
     Signature("not a valid model identifier"),
     Signature("ncorrect path_or_model_id", r"path_or_model_id: '(?P<model>[^']+)'"),
     Signature("o model weights found in", r"weights found in:? [`'](?P<model>[^'`]+)"),
@@ -151,7 +151,7 @@ CAUSES: Final = (
         rank=67,
         summary="The hub refuses access to the model: it is gated, or the token is missing or wrong.",
         advice="Accept the model's terms on the hub, and give the unit a token in a root-only EnvironmentFile= "
-        "(HF_TOKEN=…), or download the model beforehand.",
+        "(HF_TOKEN in it), or download the model beforehand.",
         signatures=(
             Signature("GatedRepoError"),
             Signature("gated repo"),
@@ -198,10 +198,10 @@ CAUSES: Final = (
             origin="The terms were not accepted with this account, the token lacks the right, has expired, or is in a "
             "shell's profile that the unit doesn't read.",
             recognised="`Access to model … is restricted`, `401 Client Error`, `GatedRepoError`.",
-            mending="A token in an EnvironmentFile= that only root can read (systemd reads it before it changes user), "
-            "or LoadCredential=.",
+            mending="LoadCredential= of a token, or a token in an EnvironmentFile= that only root can read (systemd "
+            "reads it before it changes user).",
             avoid="A token in Environment= can be read by every user of the machine with systemctl show.",
-            sources=("huggingface_hub, errors", "systemd.exec(5), EnvironmentFile= and LoadCredential="),
+            sources=("huggingface_hub, errors", "systemd.exec(5), LoadCredential= and EnvironmentFile="),
         ),
     ),
 )

@@ -250,7 +250,7 @@ _MISSING: Final = (
         r"|Error: (?:.* )?[`'\"]?(?P<module2>(?!driver|CUDA|nvcc|ninja|toolkit|compiler|gcc|but\b|and\b)\w[\w.-]*)"
         r"[`'\"]?(?: package)? is not installed(?! or not)",
     ),
-    Signature("not found. ", r"(?P<module>\w+)\)? (?:library|module) (?:was )?not found\. (?:Please install|See)"),
+    Signature("not found. ", r"\b(?P<module>\w+)\)? (?:library|module) (?:was )?not found\. (?:Please install|See)"),
     Signature("ModuleNotFoundError", r"ModuleNotFoundError: [`'\"]?(?P<module>\w+)[`'\"]? not found"),
     Signature("python bindings not available", r"(?P<module>\w+) python bindings not available"),
     Signature("equirements in your local environment"),
@@ -261,7 +261,8 @@ _MISSING: Final = (
         "kernels not found",
         "kernels are not installed",
         "not available. Install it",
-        pattern=r"(?P<module>[\w.-]+)(?: kernels)? (?:are |is )?not (?:found|installed|available)\. (?:Please|Install)",
+        pattern=r"(?<![\w.-])(?P<module>[\w.-]+)(?: kernels)? (?:are |is )?not (?:found|installed|available)\. "
+        r"(?:Please|Install)",
     ),
     # kernel libraries, which serving programs import where they are, and ask for later
     *any_of(
