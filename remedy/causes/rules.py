@@ -205,6 +205,9 @@ _JIT_CACHE: Final = (
 # a program that a package brings is none, wherever the package is
 _NO_JIT_CACHE: Final = r"huggingface|modelscope|/hub\b|\.ollama|-packages/\S*/bin/[\w+-]+$"
 _KERNEL_WORDS: Final = r"(?i)kernel|\bjit\b|cutlass|compil|inductor|triton|cubin|nvcc|ninja"
+# What a shell may not run or write is a file like any other, whatever its name; so is one that Python quotes.
+_SHELL_REFUSED: Final = r"(?:^|/|\s)(?:[bd]a|z|k)?sh: .*[Pp]ermission denied"
+_REFUSED_NAME: Final = r"[Dd]enied: ['\"](?P<name>[^'\"]*)"
 
 
 def is_jit_cache(path: str) -> bool:
@@ -213,8 +216,13 @@ def is_jit_cache(path: str) -> bool:
 
 
 def speaks_of_kernels(text: str) -> bool:
-    """Whether a line without a path is about compiling kernels."""
-    return bool(re.search(_KERNEL_WORDS, text))
+    """Whether a line without a path from the root is about compiling kernels."""
+    if re.search(_SHELL_REFUSED, text):
+        return False
+    refused = re.search(_REFUSED_NAME, text)
+    if refused and is_jit_cache(refused["name"]):
+        return True
+    return bool(re.search(_KERNEL_WORDS, re.sub(_REFUSED_NAME, "", text)))
 
 
 def driver_cuda(driver: Version) -> Version | None:

@@ -133,6 +133,7 @@ GONE: Final = (
         r"placement group (?:requiring [1-9]|of placement_group_specs=\[.*'GPU': [1-9])",
         library="vllm",
     ),
+    Signature("does not allocate any GPUs on the driver node", library="vllm"),
     Signature("GPUs available in a current node", r"don't have enough GPUs available in", library="vllm"),
     Signature("Device string must not be empty", library="vllm"),
     Signature("is running on UnspecifiedPlatform", library="vllm"),

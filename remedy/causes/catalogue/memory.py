@@ -111,10 +111,13 @@ _MINUS_9: Final = (
     # who tells of the one that came after it did the killing
     Signature(
         "SIGKILL",
-        r"(?<!after )(?<!survived )(?<!ending )(?<!via )(?<!\) with signal )SIGKILL"
+        # as does who names it beside the signal that was tried first
+        r"^(?!.*SIGTERM).*(?<!after )(?<!survived )(?<!ending )(?<!via )(?<![Ss]ending )(?<!\) with signal )SIGKILL"
         r"(?!.*\bnew (?:server|instance|process))",
         weak=True,
     ),
+    # Go's words for it, which follow others where the program's own deadline did it
+    Signature("signal: killed", r"(?:terminated|exited): signal: killed", weak=True, library="ollama"),
     *any_of(
         "exit",
         "returncode",

@@ -49,6 +49,8 @@ _NOT_RUN: Final = (
 )
 # dash says "cannot create" of a file to write to
 _DASH_DENIED: Final = Signature(": Permission denied", r"\bsh: \d+: (?:exec: )?(?P<program>/\S+): Permission denied")
+# bash, of what its exec was to run
+_EXEC_BUILTIN: Final = Signature(": cannot execute: ", r"(?P<program>[^\s:]+): cannot execute: [A-Z]")
 # dash counts the lines of a script from 1: at 0 it is the script itself that it could not open
 _DASH_UNREAD: Final = Signature("sh: 0: ", r"\bd?a?sh: 0: (?:[Cc]an't|cannot) open (?P<program>[^\s:]+)")
 # A shell's word for a program that it may not run; of a file to write to, its status is another.
@@ -62,7 +64,7 @@ _STATUS_127: Final = Signature("status=12", r"code=exited, status=12[67]\b", wea
 #: What systemd or the kernel refused by its path, and what was looked for on PATH.
 _REFUSED: Final = (_EXEC_STEP, _EXEC_UNABLE, _EXEC_LOCATE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, *_INTERPRETER)
 _LOOKED_FOR: Final = (
-    *(_NO_COMMAND, _ENV_NO_PROGRAM, *_NOT_RUN, _DASH_DENIED, _DASH_UNREAD, _SCRIPT),
+    *(_NO_COMMAND, _ENV_NO_PROGRAM, *_NOT_RUN, _DASH_DENIED, _DASH_UNREAD, _SCRIPT, _EXEC_BUILTIN),
     *by_launcher(r"[\w./+-]+"),
 )
 

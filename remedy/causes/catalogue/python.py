@@ -36,7 +36,15 @@ _CONFLICT: Final = (
     Signature("ContextualVersionConflict"),
     Signature("VersionConflict"),
     Signature("is required for a normal functioning"),
-    Signature("but you have", r"requires .{1,60} but you have .* which is incompatible"),
+    # pip of before 20.2, and pip check to this day; then pip's of each time after
+    Signature("has requirement", r"\S+ v?\d\S* has requirement \S+[,;]", library="pip"),
+    *any_of(
+        "but you have",
+        "but you'll have",
+        pattern=r"requires .{1,60} but you(?:'ll)? have .* which is incompatible",
+        library="pip",
+    ),
+    Signature("The package `", r"requires `[^`]+`, but `\d[^`]*` is installed", library="uv"),
     Signature("ResolutionImpossible"),
     Signature("rope_scaling` must be a dictionary"),
     Signature("has no attribute", r"module '(?P<package>[\w.]+)' has no attribute '(?P<name>\w+)'"),
@@ -209,6 +217,13 @@ _MISSING: Final = (
         # xformers names so the Triton that it goes on without
         r"|(?<!Error caught was): No module named '?(?!encodings)(?P<module2>[\w.]+)'?(?:;|$)",
     ),
+    # pip, of what another package asks for
+    Signature(
+        "which is not installed",
+        r"v?\d\S* requires (?P<module>[\w.-]+)\S*, which is not installed",
+        library="pip",
+    ),
+    Signature("but it's not installed", r"requires `(?P<module>[\w.-]+)[^`]*`, but it's not installed", library="uv"),
     Signature("No package metadata was found for", r"found for (?P<module>[\w.-]+)"),
     Signature("DistributionNotFound"),
     Signature(

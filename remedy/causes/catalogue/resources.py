@@ -116,7 +116,13 @@ _PORT: Final = (
     ),
     Signature("is not available in ", r" at (?P<port>\d{2,5}) is not available in \d+ seconds", library="sglang"),
     Signature("is used by a process already", library="sglang"),
-    Signature("couldn't bind HTTP server socket"),
+    # llama.cpp, whose host may be a Unix socket's path; its older words, where the address is surely the machine's own
+    Signature("couldn't bind HTTP server socket", r"server socket(?!, hostname: \S*/)"),
+    Signature(
+        "couldn't bind to server socket",
+        r"hostname=(?:127\.[\d.]+|0\.0\.0\.0|localhost|::1?) port=(?P<port>\d+)",
+        library="llama.cpp",
+    ),
     # Triton Inference Server
     Signature("already in use", r"Socket '[^']*:(?P<port>\d+)' already in use"),
     Signature("onnection in use: (", r"onnection in use: \('[^']*', (?P<port>\d+)", library="gunicorn"),
