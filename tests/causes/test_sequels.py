@@ -38,6 +38,14 @@ def test_a_watchdog_s_word_of_any_error_is_no_failure_of_nccl() -> None:
     assert engine.explain([any_error, timeout]).root.id == "nccl-failure"
 
 
+def test_how_nccl_hands_a_result_up_tells_nothing_beside_another_error() -> None:
+    handed = [f"gpu-1:4707:5232 [2] NCCL INFO {place} -> 2" for place in ("transport/shm.cc:101", "init.cc:813")]
+    assert engine.explain([*handed, "Traceback (most recent call last):"]).root.id == "nccl-failure"
+    other = "ValueError: The size of tensor a (4096) must match the size of tensor b (5120)"
+    assert engine.explain([*handed, other]).root.id == "unknown"
+    assert engine.explain([other, *handed]).root.id == "unknown"
+
+
 def test_a_fetch_that_the_program_went_on_from_did_not_fail() -> None:
     fetch = "INFO trtllm_cubin_loader: Downloading cubin: https://edge.urm.nvidia.com/artifactory/a//Bmm_sm100f.cubin"
     assert engine.explain([fetch]).root.id == "artifact-download-failed"

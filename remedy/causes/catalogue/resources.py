@@ -6,6 +6,7 @@ import re
 
 from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
+from remedy.causes.telling import says_only_that
 from remedy.hints import Final
 
 _DISK: Final = (
@@ -41,6 +42,13 @@ _NCCL: Final = (
     Signature("NCCL_ERROR_"),
     Signature("nccl", r"nccl(?:SystemError|UnhandledCudaError|InternalError|RemoteError|InvalidUsage|InvalidArgument)"),
     Signature("ncclCommInitRank", r"ncclCommInitRank.{0,40}(?:fail|error|:)"),
+    # what NCCL itself calls its results, under whatever words the caller puts before them
+    *any_of("unhandled system error", "unhandled cuda error", pattern="", library="nccl"),
+    Signature("remote process exited or there was a network error", library="nccl"),
+    Signature("report this issue to the NCCL developers", library="nccl"),
+    Signature("(run with NCCL_DEBUG=", library="nccl"),
+    # glog's and dmlc's check of a call's result
+    Signature("ncclSuccess", r"Check failed:.*\bncclSuccess\b", library="nccl"),
     Signature("NCCL WARN"),
     # before 2.3 without its name: host, process and thread, device, source file
     Signature(" WARN ", r"\S:\d+:\d+ \[\d+\] \S+\.(?:h|cc|cu):\d+ WARN "),
@@ -73,6 +81,8 @@ _NCCL: Final = (
 )
 _NCCL_LAST: Final = Signature("nccl==", r"vLLM is using nccl==|sglang is using nccl==|is using nccl==", weak=True)
 _NCCL_INFO: Final = Signature("NCCL INFO", weak=True)
+# How a call's result is handed up, a line for each caller. Not 1: that is an error of CUDA, which NCCL only met.
+_NCCL_TRACE: Final = Signature("NCCL INFO", r"\S\.(?:h|cc|cu):\d+ (?:\(\w+\) )?-> [2-68]\b", weak=True)
 # The frame that raises what NCCL answered, where a paste ends before the words.
 _NCCL_FRAME: Final = Signature("NCCL_CHECK(", weak=True, library="vllm")
 
@@ -94,6 +104,10 @@ def _nccl(case: Case) -> Claim | None:
     frames = case.hits(_NCCL_FRAME)
     if case.ends_with(frames):
         return claim_from(frames[-1:], certainty="likely", weight=Weight.NOTED)
+    trace = case.hits(_NCCL_TRACE)
+    # Beside an error of something else it tells of a way that NCCL gave up, or of communicators taken down.
+    if trace and all(says_only_that(error.text) for error in case.errors):
+        return claim_from(trace, certainty="likely", weight=Weight.NOTED)
     # A hang in NCCL's set-up writes nothing more: its lines are the last ones.
     quiet = case.hits(_NCCL_LAST, _NCCL_INFO)
     if case.ends_with(quiet) and not case.errors:
@@ -199,7 +213,7 @@ CAUSES: Final = (
         advice="`systemctl edit {unit}`, `[Service]`, `Environment=NCCL_DEBUG=INFO`, and start once; then look at "
         "NCCL_SOCKET_IFNAME, NCCL_P2P_DISABLE, /dev/shm and the limits on locked memory.",
         judge=_nccl,
-        signatures=(*_NCCL, *_PORT, _NCCL_LAST, _NCCL_INFO, _NCCL_FRAME),
+        signatures=(*_NCCL, *_PORT, _NCCL_LAST, _NCCL_INFO, _NCCL_TRACE, _NCCL_FRAME),
         page=Page(
             meaning="Tensor and pipeline parallel servers exchange data through NCCL. Its set-up, or an exchange, "
             "failed or hangs.",
