@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 
 from remedy.causes.entry import Cause, Claim, Signature, Weight
 from remedy.causes.lines import Line
 from remedy.causes.types import Certainty, Evidence, PartialFacts
 from remedy.facts.types import Interpreter, UnitState
+from remedy.hints import Final
 from remedy.jit.types import Problem
 from remedy.unit.types import Fault
 from remedy.value import dataclass, field
@@ -80,8 +82,13 @@ class Case:
 
     @property
     def came_up(self) -> bool:
-        """Whether the log ends with a service that is up."""
-        return self.ready is not None and (self.died is None or self.died.number < self.ready.number)
+        """Whether the log ends with a service that is up. One that was pasted and ends in an exception was pasted for
+        that; in a unit's own journal it may be a request's."""
+        if self.ready is None or (self.died is not None and self.died.number > self.ready.number):
+            return False
+        last = self.last_word
+        raised = last is not None and not last.quiet and re.match(_RAISED, last.text.strip()) is not None
+        return self.state is not None or not raised
 
     @property
     def ends_in_error(self) -> bool:
@@ -122,6 +129,9 @@ class Case:
             return self.facts.cuda_home
         return value
 
+
+#: An exception as Python prints it, with or without its words.
+_RAISED: Final = r"(?:[\w.]+\.)?\w+(?:Error|Exception)(?:: |:?$)"
 
 #: Lines of one message stand this near to one another; of several ranks at once, so many times as far.
 _NEAR = 2

@@ -112,6 +112,8 @@ _PREFIXES: Final = (
     # kubectl logs --prefix, GitHub Actions
     ("[", "[pod/", pattern(r"\[pod/(?P<writer>\S{1,200})\] ")),
     ("#", "##[", pattern(r"##\[\w{1,20}\]")),
+    # BuildKit: the step and its seconds, "#19 120.1 "
+    ("#", ".", pattern(r"#\d{1,4} \d{1,6}\.\d{1,3} +")),
     # glog and torch: "[W513 10:00:00.1 file.cpp:12] ", "E0305 09:56:09.123 7 file.cc:12] "; XLA, before it reads flags:
     # "W0000 00:00:1727264553.8 7 file.cc:12] "
     (

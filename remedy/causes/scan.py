@@ -126,6 +126,9 @@ DIED: Final = (
     "is dead.",
     "xit code: -",
     "Killed",
+    # SGLang's servers ask themselves once, and end where the answer is not theirs
+    "Initialization failed. warmup error",
+    "warmup failed; aborting startup",
 )
 
 

@@ -170,6 +170,19 @@ def test_trouble_after_ready_is_trouble() -> None:
     assert explain(log).root.id == "port-in-use"
 
 
+@pytest.mark.parametrize(
+    "end",
+    [
+        'Traceback (most recent call last):\n  File "/srv/app/step.py", line 5, in step\nValueError: not what we asked',
+        "[2026-05-02 10:14:09] Initialization failed. warmup error: Traceback (most recent call last):\n  assert ok",
+        "[05-02 10:14:09] Server warmup failed; aborting startup: HTTP server did not become ready at http://h/health",
+    ],
+)
+def test_what_fails_after_ready_is_not_well(end: str) -> None:
+    ready = "INFO:     Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)\n"
+    assert explain(ready + end).root.id == "unknown"
+
+
 def test_nothing_at_all() -> None:
     assert engine.explain([]).root.id == "unknown"
     assert engine.explain_blocks([], PartialFacts()).root.id == "unknown"

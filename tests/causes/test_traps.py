@@ -17,6 +17,10 @@ SOUND = {
 }
 
 TRAPS = [
+    "Unsloth: FlashInfer requires JIT compilation but nvcc (CUDA compiler) and ninja (build tool) are not found.\n"
+    "  vLLM will use FLASH_ATTN attention + PyTorch sampler instead (works fine).\nKeyError: 'lm_head.weight'",
+    "Unsloth: FlashInfer requires JIT compilation but nvcc (CUDA compiler) is not found.\n"
+    "RuntimeError: The size of tensor a (4096) must match the size of tensor b (5120)",
     "RuntimeError: CUDA error: an illegal memory access was encountered\n"
     "CUDA kernel errors might be asynchronously reported at some other API call",
     "RuntimeError: CUDA error: device-side assert triggered",

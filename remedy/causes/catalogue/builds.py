@@ -42,7 +42,8 @@ _KILLED: Final = Signature("Killed", r"^(?:> ?)?Killed\s*$", weak=True)
 # What make, ninja and pip say of the file or the wheel that they are at: the shell's word next to it is about that.
 _AT_WORK_ON: Final = (
     *any_of("Building C", "Linking C", pattern=r"\[ *\d+%\] (?:Building|Linking) C\w* ", weak=True),
-    Signature("nvcc", r"^\[\d+/\d+\] \S*nvcc ", weak=True),
+    # with its number, or as it is said again where it failed
+    Signature("nvcc", r"^(?:\[\d+/\d+\] \S*nvcc |\S*nvcc\s.*\s-c\s)", weak=True),
     Signature("Building wheel for", weak=True),
 )
 # The shell's word behind the line that a program had begun, where that was about a build.
@@ -70,7 +71,8 @@ def _build_killed(case: Case) -> Claim | None:
     if killed and failed:
         return claim_from(killed + failed, certainty="likely")
     at_work = case.hits(*_AT_WORK_ON)
-    amid = case.hits(_KILLED_AMID) + tuple(hit for hit in case.hits(_KILLED) if at_work and near(hit, at_work[-1]))
+    amid = case.hits(_KILLED_AMID)
+    amid += tuple(hit for hit in case.hits(_KILLED) if any(near(hit, work) for work in at_work))
     return claim_from(amid, certainty="likely", weight=Weight.NOTED) if amid else None
 
 

@@ -32,6 +32,8 @@ _NOT_FOUND: Final = (
     ),
     Signature("nvcc is required to", r"nvcc is required to (?:build|compile)"),
     Signature("nvcc, which is missing", library="vllm"),
+    # Unsloth, of FlashInfer's error; where it only goes without FlashInfer it says that nvcc "is" not found
+    Signature("nvcc (", r"nvcc \([^)]{1,30}\) not found" + GOES_ON),
     Signature("NVCC compiler is not executable", library="deep-gemm"),
     # DeepGEMM's assertions: neither CUDA_HOME nor an nvcc on PATH, and none below what was found
     *any_of("not cuda_home.empty()", "exists(nvcc_path)", pattern="ssert", library="deep-gemm"),

@@ -288,7 +288,7 @@ CAUSES: Final = (
             Signature(
                 "ninja",
                 r"(?:(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|(?<!ops )requires) ['\"`]?ninja\b"
-                r"|ninja (?:is )?(?:not (?:found|installed)|could not be found))"
+                r"|ninja (?:is |\([^)]{1,30}\) )?(?:not (?:found|installed)|could not be found))"
                 + GOES_ON
                 + r"|(?:找不到|未找到)[^。，]{0,16}ninja\b",
             ),
