@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from remedy.causes import catalogue, claims, reading
+from remedy.causes import catalogue, claims, passed
 from remedy.causes.case import Case, by_signatures
 from remedy.causes.entry import Cause, Claim, Signature, Weight
 from remedy.causes.scan import Scan, Scanner
-from remedy.causes.shared import BUILD_FAILED, CHECKED, FELL_BACK, NEVER_STARTED, SHUT_DOWN
-from remedy.causes.telling import says_only_that, speaks_of_compilers
+from remedy.causes.shared import CHECKED, FELL_BACK, NEVER_STARTED, NOT_IMPORTED, SHUT_DOWN
+from remedy.causes.telling import says_only_that
 from remedy.causes.types import Diagnosis, Evidence, Finding, PartialFacts
 from remedy.facts.types import LogLine, Snapshot
 from remedy.hints import TYPE_CHECKING, Final
@@ -130,6 +130,7 @@ def scanner(*also: Signature) -> Scanner:
             CHECKED,
             NEVER_STARTED,
             SHUT_DOWN,
+            NOT_IMPORTED,
             *FELL_BACK,
             *also,
         )
@@ -237,97 +238,8 @@ def _claims(case: Case) -> list[Found]:
         for one, said in made
         if said.weight > Weight.HINT and said.of_log and not (one.toolchain or one.consequence)
     )
-    found = [(cause, _filled(case, cause, _aside(case, cause, claim, others))) for cause, claim in made]
+    found = [(cause, _filled(case, cause, passed.aside(case, cause, claim, others))) for cause, claim in made]
     return sorted(found, key=lambda item: (-item[1].weight, _CERTAINTIES.index(item[1].certainty), item[0].rank))
-
-
-def _aside(case: Case, cause: Cause, claim: Claim, others: tuple[Claim, ...]) -> Claim:
-    """A toolchain claim that rests on warnings alone, in a log that fails of something else, is no verdict: servers
-    log whole failed builds as warnings and go on without them. Where the libraries would meet it here, it is one as
-    long as no traceback leads elsewhere."""
-    met = claim.certainty == "confirmed" and any(one.problem.fatal for one in case.foreseen(cause.id))
-    if cause.toolchain and claim.last_line and _survived(case, claim, others):
-        return replace(claim, weight=Weight.ASIDE, certainty="possible")
-    if claim.ambiguous and not claim.of_log and others:
-        # Facts that no line speaks of may explain a silence, and nothing that the log tells of.
-        return replace(claim, weight=Weight.ASIDE, certainty="possible")
-    if claim.ambiguous and any(other.weight == Weight.DECISIVE for other in others):
-        # What the log itself says comes before what its lines may be put down to.
-        return replace(claim, weight=Weight.NOTED, certainty="likely")
-    if met and not case.from_elsewhere() and not _ended_after_start(case):
-        return claim
-    if cause.toolchain and claim.of_log and claim.last_line == 0 and _went_past(case, claim, others):
-        return replace(claim, weight=Weight.ASIDE, certainty="possible")
-    if not (cause.toolchain and claim.weight == Weight.NOTED and claim.last_line == 0):
-        return claim
-    failed = bool(others) or _ended_after_start(case)
-    if claim.of_log:
-        failed = failed or _failed_beside(case, claim)
-    if not failed:
-        return claim
-    return replace(claim, weight=Weight.ASIDE, certainty="possible")
-
-
-def _failed_beside(case: Case, claim: Claim) -> bool:
-    """Whether lines other than the claim's own tell of a failure. Where facts confirm what was warned of, one that only
-    says that something failed may well be of that."""
-    warned = {one.text for one in claim.evidence}
-    ends = (case.last_word if case.ends_in_error else None, case.died)
-    beside = [line.text for line in (*case.errors, *ends) if line and line.text.strip() not in warned]
-    if claim.certainty == "confirmed":
-        return not all(map(says_only_that, beside))
-    return bool(beside)
-
-
-def _went_past(case: Case, claim: Claim, others: tuple[Claim, ...]) -> bool:
-    """Whether what was only warned of, however sure, has not ended the program: something else that is known did, or
-    an exception that is none of a compiler's."""
-    if any(other.weight == Weight.DECISIVE and other.last_line > 0 for other in others):
-        return True
-    last = case.last_word
-    raised = last is not None and not last.quiet and re.match(r"(?:[\w.]+\.)?\w+(?:Error|Exception): ", last.text)
-    return bool(raised and not claim.ambiguous and last and not speaks_of_compilers(last.text))
-
-
-#: What a shell, a script, make or a launcher says of a program that is not there: whatever ran it may go on without.
-_SHELLS: Final = (
-    r"(?:^|/)(?:[\w.-]*sh|sudo|g?make|env)(?::|\[).*(?:not found|No such file)|^Command '\S+' not found, but"
-)
-
-#: What a program makes of the empty answer of a compiler that was not there to be asked.
-_UNREAD_ANSWER: Final = r"list index|invalid literal|values to unpack|could not convert|^\w+Error:? *$"
-
-#: Lines behind a refusal in which the program says what it does instead.
-_NEXT: Final = 8
-
-
-def _survived(case: Case, claim: Claim, others: tuple[Claim, ...]) -> bool:
-    """Whether the program went past the claim's lines: it ended of data, in a traceback that leads elsewhere; they are
-    a shell's, and it ended of something that is known, or of its input; or it said that it does without what they
-    refused, and ended of something that is known, or no compiler's."""
-    last = case.last_word
-    if last and last.number > claim.last_line and reading.ended_elsewhere(case) and case.raised_elsewhere():
-        return True
-    shells = all(re.search(_SHELLS, one.text) for one in claim.evidence if one.kind == "log")
-    known = any(other.weight == Weight.DECISIVE and other.last_line > claim.last_line for other in others)
-    if shells and not case.has(*BUILD_FAILED):
-        read = last and last.number > claim.last_line and not re.search(_UNREAD_ANSWER, last.text)
-        if known or (read and reading.ended_elsewhere(case)):
-            return True
-    went_on = [hit.line.number for hit in case.hits(*FELL_BACK) if 0 < hit.line.number - claim.last_line <= _NEXT]
-    if not went_on:
-        return False
-    if any(other.last_line > went_on[-1] for other in others):
-        return True
-    told = (*case.errors, last) if last and not last.quiet else case.errors
-    later = [line for line in told if line.number > went_on[-1] and not says_only_that(line.text)]
-    return bool(later) and not any(speaks_of_compilers(line.text) for line in later)
-
-
-def _ended_after_start(case: Case) -> bool:
-    """Whether the service had come up before it ended: what its start needs of a toolchain, it had."""
-    over = not case.came_up or (case.state is not None and case.state.active_state == "failed")
-    return case.ready is not None and over
 
 
 def _filled(case: Case, cause: Cause, claim: Claim) -> Claim:

@@ -69,8 +69,12 @@ _ENGLISH: Final[dict[str, tuple[str, ...]]] = {
     # what bash says where, of a script or of the command that a program gave it
     "sh: line ": (
         "sh: Zeile ", "sh: ligne ", "sh: línea ", "sh: riga ", "sh: linha ", "sh: 行 ", "sh:行 ", "sh: 列 ",
-        "sh: строка ", "sh: 줄 ",
+        "sh: строка ", "sh: 줄 ", "sh:行", "sh: 第 ", "sh:第 ",
     ),
+    # Chinese has the number in the midst, and its own colons
+    ": ": (" 行： ", " 列： ", " 行：", " 列：", " 行: ", " 列: "),
+    ": No such file or directory": ("：没有那个文件或目录",),
+    ": Permission denied": ("：权限不够",),
     "fatal error: ": (
         "schwerwiegender Fehler: ", "erreur fatale : ", "erreur fatale\xa0: ", "error fatal: ", "errore fatale: ",
         "erro fatal: ", "致命错误：", "致命的エラー: ", "фатальная ошибка: ", "치명적 오류: ",

@@ -28,6 +28,8 @@ FELL_BACK: Final = any_of(
     "alling back", "alls back", "ell back", "allback to", "elying on", "oing on without", "ontinuing without",
     pattern="", weak=True,
 )  # fmt: skip
+#: A module that a program looks for and can do without.
+NOT_IMPORTED: Final = Signature("ailed to import", weak=True)
 #: A notice whose writer goes on without what is missing is no failure.
 GOES_ON: Final = r"(?!.*(?:[Ff]all|[Uu]sing|[Tt]rying|[Ss]kip|[Ii]gnor|[Ii]nstead|[Dd]isabl))"
 SWALLOWED: Final = Signature("Failed to get device capability", r"device capability: (?!SM ?\d)\S", weak=True)
@@ -250,6 +252,8 @@ def answered(*answers: int | str) -> tuple[Signature, ...]:
     )
 
 
+# torch, whose CUDA finds no driver at all: none installed, or none loaded yet
+NO_DRIVER: Final = Signature("Found no NVIDIA driver on your system")
 NO_GPU: Final = (
     Signature("No CUDA GPUs are available"),
     # torch for another maker's GPUs

@@ -192,3 +192,65 @@ def test_a_warning_is_the_verdict_where_facts_confirm_it_and_the_end_says_nothin
     log: str, facts: dict[str, object], cause: str
 ) -> None:
     assert engine.explain(log.splitlines(), facts_file.from_mapping(facts)).root.id == cause
+
+
+NO_NVCC = "RuntimeError: Could not find nvcc and default cuda_home='/usr/local/cuda' doesn't exist"
+CAME_UP = "INFO:     Application startup complete."
+TAKEN = "OSError: [Errno 98] Address already in use"
+
+
+def test_what_failed_before_the_server_came_up_is_not_what_it_ends_of() -> None:
+    assert engine.explain([NO_NVCC, CAME_UP, TAKEN]).root.id == "port-in-use"
+    assert engine.explain([CAME_UP, NO_NVCC, TAKEN]).root.id == "nvcc-not-found"
+    assert engine.explain([NO_NVCC, TAKEN]).root.id == "nvcc-not-found"
+
+
+IMPORTED = [
+    "WARNING 11-24 10:00:02 [import_utils.py:418] Module deep_gemm was found but failed to import",
+    "Traceback (most recent call last):",
+    '  File "/opt/vllm/lib/python3.12/site-packages/deep_gemm/__init__.py", line 101, in _find_cuda_home',
+    "    assert cuda_home is not None",
+    "AssertionError",
+]
+
+
+def test_the_traceback_of_a_module_that_a_server_does_without_is_part_of_the_warning() -> None:
+    ended = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+    assert engine.explain([*IMPORTED, ended]).root.id == "gpu-out-of-memory"
+    assert engine.explain([*IMPORTED, "KeyError: 'layers.0.mlp.experts.w13_input_scale'"]).root.id == "unknown"
+    # the same failure further down is one that got out
+    assert engine.explain([*IMPORTED, ended, *IMPORTED[1:], NO_NVCC]).root.id == "nvcc-not-found"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Building JIT module sampling; this can take several minutes on first use.", "jit-cold-start"),
+        ("WARNING: DeepGEMM kernels are disabled: DeepGEMM JIT-compiles its kernels with nvcc", "start-timeout"),
+    ],
+)
+def test_a_build_that_does_not_take_place_keeps_no_start_waiting(said: str, expected: str) -> None:
+    gave_up = "systemd[1]: vllm.service: start operation timed out. Terminating."
+    assert engine.explain([said, gave_up]).root.id == expected
+
+
+def test_systemd_s_watchdog_waits_for_a_service_that_has_come_up() -> None:
+    compiled = "WARNING [jit_monitor.py:103] Triton kernel JIT compilation during inference: _zero_kv_blocks_kernel."
+    fired = "systemd[1]: vllm.service: Watchdog timeout (limit 1min)!"
+    ended = "systemd[1]: vllm.service: Failed with result 'watchdog'."
+    assert engine.explain([compiled, fired, ended]).root.id == "unknown"
+
+
+def test_a_package_that_is_ignored_is_no_cause_of_what_no_compiler_says() -> None:
+    ignored = "Ignoring incompatible flashinfer-jit-cache package (kernels will be JIT-compiled instead): flashinfer-"
+    ignored += "jit-cache version (0.6.9+cu129) does not match flashinfer version (0.7.4)."
+    assert engine.explain([ignored]).root.id == "library-version-mismatch"
+    assert engine.explain([ignored, "ValueError: SSL key file not found: '/etc/llm/key.pem'."]).root.id == "unknown"
+
+
+def test_torch_finds_no_driver_before_its_module_is_loaded() -> None:
+    asked = "RuntimeError: Found no NVIDIA driver on your system."
+    loaded = "kernel: nvidia: loading out-of-tree module taints kernel."
+    assert engine.explain([asked]).root.id == "libcuda-missing"
+    assert engine.explain([asked, loaded]).root.id == "gpu-not-ready"
+    assert engine.explain([loaded, asked]).root.id == "libcuda-missing"

@@ -18,6 +18,16 @@ _COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbina
 _BUILD_KILLED: Final = (
     *any_of("FAILED: [code=", "status", pattern=r"FAILED: \[code=137\]|ninja.*(?:exit status|status) 137", needs="137"),
     Signature("signal terminated program", r"[Kk]illed:? signal terminated program"),
+    # gcc in German, French, Spanish, Swedish and Finnish
+    *any_of(
+        "hat Programm",
+        "a terminé le programme",
+        "terminó el programa",
+        "avslutade programmet",
+        "-signaali päätti",
+        pattern=r"\bKilled\b.{0,10}(?:hat Programm|a terminé le programme|terminó el programa|avslutade programmet"
+        r"|päätti)",
+    ),
     Signature("illed", r"^(?:\S*sh: )?(?:line )?(?:\d+: *)*(?:\d+ +)?Killed\s+\S*" + _COMPILERS + r"\b"),
     Signature("died due to signal 9"),
     Signature(
@@ -84,7 +94,7 @@ _BUILDING: Final = (
     Signature(
         "JIT",
         # what a build lacks, or that it fails, is said of one that did not get under way
-        r"(?i)^(?!.*\b(?:missing|fails?|failed|failure|broken|breaks)\b).*"
+        r"(?i)^(?!.*\b(?:missing|disabled|fails?|failed|failure|broken|breaks)\b).*"
         r"(?:(?:start|begin|entering|doing|running|trigger).{0,20}JIT|JIT[- ](?:compil|build|warm)"
         r"|compil\w+ .{0,30}\bJIT\b|Building JIT)",
         weak=True,
@@ -92,13 +102,18 @@ _BUILDING: Final = (
     Signature(
         "ompil",
         # the operating system's kernel has modules as well
-        r"^(?!.*\bfail(?:s|ed|ing)? to (?:compile|build)\b).*"
+        r"^(?!.*\bdisabled\b)(?!.*\bfail(?:s|ed|ing)? to (?:compile|build)\b).*"
         r"(?:[Cc]ompiling .{0,60}(?:kernel|(?<!kernel )module|op)s?\b|[Kk]ernels? (?!module)"
         r".{0,30}(?:compil|build)|compiling (?:flashinfer|CUTLASS|deep_?gemm|kernels))",
         weak=True,
     ),
     Signature("DeepGEMM warmup", weak=True, library="deep-gemm"),
-    Signature("DeepGEMM", r"DeepGEMM.*(?:JIT|[Cc]ompil|[Pp]re-?compil|warm)", weak=True, library="deep-gemm"),
+    Signature(
+        "DeepGEMM",
+        r"^(?!.*\bdisabled\b).*DeepGEMM.*(?:JIT|[Cc]ompil|[Pp]re-?compil|warm)",
+        weak=True,
+        library="deep-gemm",
+    ),
     Signature("utotun", r"[Aa]utotun(?:ing|e process|er(?!\.))", weak=True),
     Signature("arm up", r"[Ww]arm(?:ing)? up .{0,40}(?:kernel|DeepGEMM|compile)", weak=True),
 )
@@ -125,7 +140,8 @@ _GAVE_UP: Final = (
     ),
     Signature(
         "imeout",
-        r"(?i)(?:health|engine|start-?up|server|ready|watchdog|execute_model|RPC).{0,60}timeout"
+        # systemd's own watchdog waits for a service that has come up (systemd.service(5), WatchdogSec=)
+        r"(?i)(?:health|engine|start-?up|server|ready|watchdog(?! timeout \(limit )|execute_model|RPC).{0,60}timeout"
         r"|timeout.{0,60}(?:engine|server|start|ready|worker)",
         weak=True,
     ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from remedy.causes import rules
-from remedy.causes.case import Case, claim_from
+from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.shared import NO_GPU, answered
+from remedy.causes.shared import NO_DRIVER, NO_GPU, answered
 from remedy.hints import Final
 
 # --- gpu-missing, gpu-not-ready -----------------------------------------------------------------------------------
@@ -219,17 +219,24 @@ _NO_NODES: Final = any_of(
 _BOOT_NOTE: Final = r"(?i)\bboot|reboot|after (?:power|restart)|before the driver|later by hand|manual(?:ly)? .*works"
 
 
+def came_afterwards(case: Case, asked: tuple[Hit, ...]) -> Hit | None:
+    """The line by which the driver came up after these, of programs that asked for it."""
+    # What was lost had been there; the driver's lines of the boot may stand anywhere in a paste of several commands.
+    boot = () if case.has(*_FALLEN) else case.hits(*_BOOT)
+    return boot[-1] if boot and asked and boot[-1].line.number > asked[0].line.number else None
+
+
 def _not_ready(case: Case) -> Claim | None:
     """No GPU at boot, and the driver came afterwards."""
     fabric = case.hits(*_FABRIC)
     if fabric:
         return claim_from(fabric)
-    missing = case.hits(*NO_GPU, *GONE)
-    # What was lost had been there; the driver's lines of the boot may stand anywhere in a paste of several commands.
+    missing = case.hits(*NO_GPU, *GONE, NO_DRIVER)
     boot = () if case.has(*_FALLEN) else case.hits(*_BOOT)
     noted = case.facts.note is not None and re.search(_BOOT_NOTE, case.facts.note)
-    if missing and boot and boot[-1].line.number > missing[0].line.number:
-        return claim_from(missing[:2] + boot[-1:], certainty="likely", weight=Weight.DECISIVE)
+    came = came_afterwards(case, missing)
+    if came:
+        return claim_from((*missing[:2], came), certainty="likely", weight=Weight.DECISIVE)
     if missing and (boot or noted):
         told = (case.fact(case.facts.note or "", "note"),) if noted else ()
         return claim_from(missing[:2] + boot[:1], told, certainty="likely")
@@ -261,7 +268,7 @@ CAUSES: Final = (
         summary="At boot the service started before the NVIDIA driver or its device nodes were there.",
         advice="`remedy fix {unit}` orders it after the driver (After=, Wants=nvidia-persistenced.service).",
         judge=_not_ready,
-        signatures=(*NO_GPU, *GONE, *_BOOT, *_FABRIC, *_NO_NODES, _NO_FABRIC),
+        signatures=(*NO_GPU, *GONE, NO_DRIVER, *_BOOT, *_FABRIC, *_NO_NODES, _NO_FABRIC),
         page=Page(
             meaning="The program asked for a GPU seconds before there was one. Started by hand later, it works.",
             origin="Nothing in the unit waits for the driver: multi-user.target doesn't. The module loads late, "

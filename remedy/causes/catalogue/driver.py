@@ -6,13 +6,14 @@ import re
 
 from remedy.causes import rules
 from remedy.causes.case import Case, claim_from
-from remedy.causes.catalogue.devices import GONE
+from remedy.causes.catalogue.devices import GONE, came_afterwards
 from remedy.causes.catalogue.toolkit import driver_library_unlinked
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     INSUFFICIENT_DRIVER,
     JIT_AT_WORK,
     JIT_LINKER,
+    NO_DRIVER,
     NO_GPU,
     NVJITLINK,
     OLD_DRIVER,
@@ -109,7 +110,7 @@ def _too_old(case: Case) -> Claim | None:
         hits += case.hits(JIT_LINKER)
     built_here = case.has(*JIT_AT_WORK) and rules.driver_serves(case.facts)
     modules = rules.linked_elsewhere(case.facts) and not rules.torch_newer_than_driver(case.facts)
-    if not (built_here or modules or case.has(_NO_DRIVER)):
+    if not (built_here or modules or case.has(_UNDETECTED)):
         hits += case.hits(INSUFFICIENT_DRIVER)
     if hits:
         return claim_from(hits, facts)
@@ -159,7 +160,7 @@ _LIBCUDA: Final = (
         r"^(?!.*(?:undefined symbol|init failure)).*(?:[Cc]ould not|[Uu]nable to|[Ff]ailed to|[Cc]annot) "
         r"(?:load|find|open|locate|dlopen) .{0,30}libcuda\.so",
     ),
-    Signature("Found no NVIDIA driver on your system"),
+    NO_DRIVER,
     # libcudart's own word
     Signature("Failed to load CUDA driver!"),
     *any_of(
@@ -181,14 +182,17 @@ _LIBCUDA: Final = (
 
 
 # The entry point of NVIDIA's containers warns of it; without a driver the runtime calls it too old.
-_NO_DRIVER: Final = Signature("The NVIDIA Driver was not detected")
+_UNDETECTED: Final = Signature("The NVIDIA Driver was not detected")
 # TensorFlow says it of every machine without a GPU, and goes on.
 _TENSORFLOW: Final = Signature("ould not find cuda drivers on your machine", weak=True)
 
 
 def _libcuda(case: Case) -> Claim | None:
-    absent = case.hits(_NO_DRIVER)
-    hits = case.hits(*_LIBCUDA) + driver_library_unlinked(case) + absent
+    absent = case.hits(_UNDETECTED)
+    # Without the module the library finds no driver either: at boot it is there, and too early.
+    late = came_afterwards(case, case.hits(NO_DRIVER))
+    said = case.hits(*(one for one in _LIBCUDA if not (late and one is NO_DRIVER)))
+    hits = said + driver_library_unlinked(case) + absent
     if hits:
         return claim_from(hits + case.hits(INSUFFICIENT_DRIVER) if absent else hits)
     return claim_from(case.hits(_TENSORFLOW), certainty="possible", weight=Weight.HINT)
@@ -225,7 +229,7 @@ CAUSES: Final = (
         advice="Check `ldconfig -p | grep libcuda`; install the driver's libraries (libnvidia-compute-…), or give the "
         "container the GPU (`--gpus all`).",
         judge=_libcuda,
-        signatures=(*_LIBCUDA, _NO_DRIVER, _TENSORFLOW),
+        signatures=(*_LIBCUDA, _UNDETECTED, _TENSORFLOW),
         page=Page(
             meaning="libcuda.so.1 comes with the driver, not with any toolkit. Nothing on CUDA runs without it.",
             origin="The driver isn't installed, only its kernel part is, a container was started without the NVIDIA "
@@ -258,7 +262,7 @@ CAUSES: Final = (
             *UNSUPPORTED_PTX_CODE,
             JIT_LINKER,
             NVJITLINK,
-            _NO_DRIVER,
+            _UNDETECTED,
             UNDEFINED_SYMBOL,
             *NO_GPU,
         ),

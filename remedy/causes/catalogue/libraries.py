@@ -8,8 +8,10 @@ from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, CACHED_MODULE, LATER_PTXAS, SHARED_OBJECT, UNDEFINED_SYMBOL
+from remedy.causes.telling import says_only_that, speaks_of_compilers
 from remedy.causes.types import Evidence
 from remedy.hints import Final
+from remedy.value import replace
 
 # --- shared-library-missing ---------------------------------------------------------------------------------------
 
@@ -261,6 +263,18 @@ def _sums_up_a_missing_library(case: Case, hit: Hit) -> bool:
     )
 
 
+#: FlashInfer 0.7 warns of a package of another release, and builds or fetches itself what that would have brought.
+_IGNORED: Final = "Ignoring incompatible flashinfer"
+
+
+def _ignored(case: Case, hits: tuple[Hit, ...]) -> Claim | None:
+    """What was ignored decides nothing; where the log tells of something else that no compiler says, it is an aside."""
+    told = [line.text for line in case.errors if not (says_only_that(line.text) or _IGNORED in line.text)]
+    elsewhere = bool(told) and not any(map(speaks_of_compilers, told))
+    claim = claim_from(hits, certainty="likely", weight=Weight.ASIDE if elsewhere else Weight.NOTED)
+    return claim and replace(claim, last_line=0)
+
+
 def _mismatch(case: Case) -> Claim | None:
     wheels = tuple(
         hit
@@ -282,6 +296,8 @@ def _mismatch(case: Case) -> Claim | None:
     hits += tuple(
         hit for hit in case.hits(*_OLD_LIBRARY) if not (rules.in_jit_cache(hit.line.text) and "GLIBC_" in hit.line.text)
     )
+    if hits and all(_IGNORED in hit.line.text for hit in hits):
+        return _ignored(case, hits)
     if hits:
         lost = any(_INDISPENSABLE in hit.line.text for hit in hits)
         return claim_from(hits, weight=Weight.DECISIVE if lost else None)
