@@ -263,14 +263,16 @@ def _sums_up_a_missing_library(case: Case, hit: Hit) -> bool:
     )
 
 
-#: FlashInfer 0.7 warns of a package of another release, and builds or fetches itself what that would have brought.
-_IGNORED: Final = "Ignoring incompatible flashinfer"
+#: FlashInfer 0.7 warns of a package of another release, and builds or fetches itself what that would have brought;
+#: SGLang of each of its models that can't be imported, though another one is served.
+_IGNORED: Final = r"Ignoring incompatible flashinfer|^\s*Ignore import error when loading "
 
 
 def _ignored(case: Case, hits: tuple[Hit, ...]) -> Claim | None:
     """What was ignored decides nothing; where the log tells of something else that no compiler says, it is an aside."""
-    told = [line.text for line in case.errors if not (says_only_that(line.text) or _IGNORED in line.text)]
-    elsewhere = bool(told) and not any(map(speaks_of_compilers, told))
+    told = [line.text for line in case.errors if not (says_only_that(line.text) or re.search(_IGNORED, line.text))]
+    # a model whose import was ignored is not supported, as SGLang says of its architecture
+    elsewhere = bool(told) and not any(speaks_of_compilers(text) or "rchitecture" in text for text in told)
     claim = claim_from(hits, certainty="likely", weight=Weight.ASIDE if elsewhere else Weight.NOTED)
     return claim and replace(claim, last_line=0)
 
@@ -296,7 +298,7 @@ def _mismatch(case: Case) -> Claim | None:
     hits += tuple(
         hit for hit in case.hits(*_OLD_LIBRARY) if not (rules.in_jit_cache(hit.line.text) and "GLIBC_" in hit.line.text)
     )
-    if hits and all(_IGNORED in hit.line.text for hit in hits):
+    if hits and all(re.search(_IGNORED, hit.line.text) for hit in hits):
         return _ignored(case, hits)
     if hits:
         lost = any(_INDISPENSABLE in hit.line.text for hit in hits)
