@@ -46,7 +46,7 @@ _FIELDS: Final[tuple[tuple[str, Signature, Reader], ...]] = (
     ("gcc", Signature("GCC version", r"GCC version *: .*?(?P<value>\d+\.\d+\.\d+)$"), dotted_version),
     ("flashinfer", Signature("flashinfer", r"flashinfer[-_]python *(?:==|: ?) *(?P<value>\d+\.\d+\S*)"), str),
     ("flashinfer", Signature("flashinfer ", r"^flashinfer +: (?P<value>\d+\.\d+\S*)"), str),
-    ("cuda_home", Signature("CUDA_HOME", r"^CUDA_HOME *[:=] *(?P<value>\S+)"), str),
+    ("cuda_home", Signature("CUDA_HOME", r"^CUDA_HOME *[:=] *(?P<value>(?![\w.]+\()\S+)"), str),
     ("os", Signature("Libc version", r"Libc version *: (?P<value>glibc-\d+\.\d+)"), str),
 )
 _VARIABLES: Final = Signature("CUDA_ARCH_LIST", r"^(?P<name>\w*CUDA_ARCH_LIST) *[:=] *(?P<value>[\d.][^{}]*)$")

@@ -71,3 +71,10 @@ def test_what_is_given_wins() -> None:
 def test_nothing_to_harvest() -> None:
     given = PartialFacts(sm=(9, 0))
     assert harvested("RuntimeError: odd", given) == (given, {})
+
+
+def test_a_call_in_a_traceback_is_no_value() -> None:
+    assert harvested("    CUDA_HOME = _find_cuda_home()\n    CUDA_HOME = os.environ.get('CUDA_HOME')") == (
+        PartialFacts(),
+        {},
+    )

@@ -66,9 +66,14 @@ def test_the_verdict_stays(name: str) -> None:
     changed = [
         f"{report['id']}: {before} became {after}"
         for report, before in zip(SAMPLE, unchanged(), strict=True)
-        if before != (after := root(report, CHANGES[name]))
+        if before != (after := root(report, CHANGES[name])) and not left_open(report, after)
     ]
     assert changed == []
+
+
+def left_open(report: dict[str, Any], after: str) -> bool:
+    """A prefix that calls each line an error may take from a warning its last word, where nothing decides otherwise."""
+    return after == "unknown" and "unknown" in report["also"]
 
 
 def root(report: dict[str, Any], change: Change) -> str:

@@ -42,6 +42,13 @@ TRAPS = [
     "Lock file exists in build directory: '/root/.cache/torch_extensions/py310_cu128/plugin/lock'\n"
     "RuntimeError: shape mismatch: value tensor of shape [1] cannot be broadcast",
     'x.hpp(112): error: namespace "cuda::ptx" has no member "n32_t"',
+    'File "/srv/torch/utils/cpp_extension.py", line 30, in _find_cuda_home\n'
+    "    if not os.path.exists(cuda_home):\nTypeError: stat: path should be string, bytes, os.PathLike or integer",
+    'failed to get PTX kernel "broadcast" from module: CUDA_ERROR_NOT_FOUND: named symbol not found',
+    "2026-04-11 11:37:51.345475: W external/xla/stream_executor/gpu/asm_compiler.cc:231] Falling back to the CUDA "
+    "driver for PTX compilation; ptxas does not support CC 8.9\n"
+    "RuntimeError: shape mismatch: value tensor of shape [1] cannot be broadcast",
+    "ImportError: /srv/.cache/torch_extensions/py310_cu121/fused/fused.so: cannot open shared object file",
     "A matching Triton is not available, some optimizations will not be enabled\n"
     "Error caught was: No module named 'triton'\nRuntimeError: shape mismatch",
     "[1/3] /usr/local/cuda-12.8/bin/nvcc -c a.cu -o a.o\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.catalogue.rights import behind, denied_path
@@ -19,6 +21,12 @@ from remedy.hints import Final
 from remedy.jit import versions
 from remedy.value import replace
 
+# torch, FlashInfer and TVM-FFI build a module before they load it: one that isn't there at all was not built in
+# another process either, and no older build of it is in use.
+_NEVER_BUILT: Final = (
+    r"(?:cached_ops|torch_extensions|tvm-ffi|\.cache/flashinfer)/\S*\.so(?: \(deleted\))?[\"'`]?"
+    r": cannot open shared object"
+)
 _CACHED_SO: Final = (
     r"(?:cached_ops|torch_extensions|tvm-ffi|\.cache/flashinfer|torch_compile_cache|torchinductor|\.triton/cache"
     r"|deep_gemm/cache|\.tilelang)\S*"
@@ -69,11 +77,11 @@ _TRITON_CACHE: Final = Signature("triton", r"\.triton/cache|triton/runtime/cache
 
 
 def _stale(case: Case) -> Claim | None:
-    said = case.hits(*_STALE)
     modules = case.hits(*CACHED_MODULE)
     missing = tuple(hit for hit in case.hits(SHARED_OBJECT) if any(near(hit, module) for module in modules))
-    if said or missing:
-        return claim_from(said + missing)
+    said = tuple(hit for hit in case.hits(*_STALE) + missing if not re.search(_NEVER_BUILT, hit.line.text))
+    if said:
+        return claim_from(said)
     inside, told = case.hits(*_IN_CACHE), case.hits(_CORRUPTED, *_OUTDATED)
     if inside and told:
         return claim_from(told + inside[:1], certainty="likely", weight=Weight.NOTED)
@@ -247,8 +255,9 @@ CAUSES: Final = (
             "write down which compiler made an entry, so what an old toolkit built is used after the upgrade, too.",
             origin="torch, the CUDA major, the GPU or /usr/local/cuda changed. FlashInfer 0.4.0 to 0.6.11 even goes "
             "on running the old nvcc until the module's folder is cleared, because the build file is kept.",
-            recognised="A loader error that names a .so below cached_ops, torch_extensions or tvm-ffi; a build.ninja "
-            "that names another toolkit than the one now found. vLLM's `most likely … corrupted compilation "
+            recognised="A loader error of a .so below cached_ops, torch_extensions or tvm-ffi, which wants a symbol or "
+            "a library that is not there; a build.ninja that names another toolkit than the one now found. A .so that "
+            "is itself missing is no old build but a build that failed. vLLM's `most likely … corrupted compilation "
             "artifact` is a guess of the program and not evidence.",
             mending="The modules whose own build record disagrees with the toolkit are moved aside, and deleted once "
             "the service is healthy.",

@@ -68,7 +68,11 @@ _NOT_FOUND: Final = (
     Signature('the environment variable "CUDACXX"'),
     *any_of("No CUDA toolset found", "No CUDA toolchain found", "No runnable CUDA toolkit was found", pattern=""),
     Signature("nvcc binary could not be located"),
-    Signature("cuda_home", r"assert cuda_home\b|in _find_cuda_home$|CUDA_HOME is not None"),
+    # torch's function of this name finds nothing without a word
+    Signature(
+        "cuda_home",
+        r"assert cuda_home\b|(?:deep_gemm|tvm_ffi|tilelang)\b.*, in _find_cuda_home$|CUDA_HOME is not None",
+    ),
     Signature(
         "CUDA_HOME",
         r"(?:assert|Assertion).*CUDA_HOME|CUDA_HOME (?:is|was) (?:None|not (?:set|found))"

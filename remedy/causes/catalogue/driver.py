@@ -147,6 +147,8 @@ _LIBCUDA: Final = (
         r"libcuda\.so(?:\.1)?: cannot open shared object|libcuda\.so(?:\.1)? (?:cannot|can ?not be|not) found"
         r"|libcuda\.so cannot found",
     ),
+    # Python's ctypes on Windows
+    Signature("nvcuda.dll", r"ould not find module '(?:[^']*[\\/])?nvcuda\.dll'"),
     Signature("symlink of libcuda.so"),
     Signature("load library failed"),
     # what a toolkit's stubs/libcuda.so answers where it is found instead of the driver's

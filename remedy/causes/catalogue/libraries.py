@@ -38,6 +38,12 @@ _LOAD: Final = (
     # cuDNN's own loader of its parts
     Signature("load symbol cu", r"(?:annot|ould not) load symbol (?P<lib>cudnn|cublas)"),
     Signature("ould not locate cu", r"ould not locate (?P<lib>cu[\w.]+\.dll)"),
+    # Python's ctypes on Windows, where no file name begins with lib
+    Signature(
+        "ould not find module '",
+        r"ould not find module '(?:[^']*[\\/])?(?P<lib>(?:nvrtc|nvvm|nvJitLink|nvToolsExt|nvinfer"
+        r"|cu(?:dart|blas|dnn|sparse|solver|rand|fft|pti|tensor))\w*\.dll)'",
+    ),
     # tinygrad binds what it finds in the library, which is nothing where there is none
     *any_of(
         "has no attribute 'nv",
@@ -215,6 +221,13 @@ _BUILT_AGAINST: Final = (
     Signature("VERSION_MISMATCH", r"\bCUDNN_STATUS_\w*VERSION_MISMATCH"),
     Signature("Compatibility Issue Detected", r"PyTorch [\d.]+ & (?i:cudnn) Compat"),
     Signature("JAX was built against", library="jax"),
+    # tvm-ffi's registry, into which a library made with another release of it enters itself when it is loaded; what
+    # Python code enters twice is no uncaught exception of C++
+    Signature(
+        "is already registered for type index",
+        r"what\(\): +TypeAttr [`'\"]?\w+[`'\"]? is already registered for type index",
+        library="tvm-ffi",
+    ),
     # XLA, of a plugin that is of another release than the framework that loads it
     Signature("PJRT API", r"Mismatched PJRT plugin PJRT API|Plugin PJRT API version .{1,60}older than", library="jax"),
     Signature("Check installed software versions", r"Unexpected PJRT_\w+ size: expected", library="jax"),
@@ -247,8 +260,18 @@ _INDISPENSABLE: Final = "Failed to import from vllm._C with"
 _DRIVERS_OWN: Final = r"cu(?!dnn|blas|sparse|solver|rand|fft|tensor|file)"
 
 
+#: torch's last step of a build: it loads what ninja was to have made.
+LOADED_BUILT: Final = Signature("_import_module_from_library", weak=True, library="torch")
+# The frames of a traceback between that step and its error.
+_FRAMES: Final = 8
+
+
 def was_to_be_built(case: Case, hit: Hit) -> bool:
     """Whether a module that is missing is one that its package builds at import, and could not."""
+    # Python's imp names its ImportError so; of a module that the built one wants, Python says ModuleNotFoundError.
+    named = re.search(r"(?<!ModuleNotFoundError: )No module named", hit.line.text)
+    if named and any(0 < hit.line.number - step.line.number <= _FRAMES for step in case.hits(LOADED_BUILT)):
+        return True
     return case.has(*BUILD_FAILED) and re.search(r"No module named '\w+_ext'", hit.line.text) is not None
 
 
@@ -367,6 +390,7 @@ CAUSES: Final = (
             SHARED_OBJECT,
             _TORCH_BUILD,
             *BUILD_FAILED,
+            LOADED_BUILT,
         ),
         page=Page(
             meaning="A compiled extension is made for one torch, sometimes for one exact release of its sister "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from remedy.causes.case import Case, claim_from
-from remedy.causes.catalogue.libraries import was_to_be_built
+from remedy.causes.catalogue.libraries import LOADED_BUILT, was_to_be_built
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.telling import says_only_that
 from remedy.hints import Final
@@ -354,7 +354,7 @@ CAUSES: Final = (
         advice="Install the package that holds it with the interpreter that the unit runs: `{python} -m pip install "
         "{module}`.||Install it with the interpreter that the unit runs, `PYTHON -m pip install …`.",
         judge=_package_missing,
-        signatures=(*_MISSING, _BARE, _NO_NUMPY, _ABSENT_NUMPY),
+        signatures=(*_MISSING, _BARE, _NO_NUMPY, _ABSENT_NUMPY, LOADED_BUILT),
         page=Page(
             meaning="Python looked through its own site-packages and didn't find a module.",
             origin="The unit runs another interpreter than the one it was installed into, or the package is an "

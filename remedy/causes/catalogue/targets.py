@@ -192,6 +192,10 @@ _PTXAS_VERSION: Final = (
     Signature("ptxas too old", library="jax"),
     Signature("ptxas does not support CC", library="jax"),
 )
+# The driver then compiled what XLA wrote for another assembler, and the module came out without its kernels.
+_KERNEL_LOST: Final = any_of(
+    "get PTX kernel", "ould not find the corresponding function", pattern="", weak=True, library="jax"
+)
 # What XLA thinks of the ptxas that it found: it goes on, and may compile wrongly or not at all.
 _PTXAS_WARNED: Final = (
     Signature("using ptxas", r"using ptxas [\d.]+x?, (?:which is older than|but TF requires)", library="jax"),
@@ -234,7 +238,8 @@ def _ptxas(case: Case) -> Claim | None:
     sm = case.facts.sm
     facts = (case.fact(f"the GPU is of compute capability {rules.dotted(sm)}", "sm"),) if sm and sm >= (10, 0) else ()
     if hits:
-        return claim_from(hits, facts)
+        lost = any(hit.library == "jax" for hit in hits) and case.has(*_KERNEL_LOST)
+        return claim_from(hits, facts, weight=Weight.DECISIVE if lost else None)
     unknown = case.hits(_PTXAS_KNOWN)
     if unknown:
         return claim_from(unknown, facts, certainty="likely")
@@ -321,6 +326,7 @@ CAUSES: Final = (
             LATER_PTXAS,
             _PTXAS_KNOWN,
             *_PTXAS_WARNED,
+            *_KERNEL_LOST,
             _BUNDLED_PTXAS,
             _PTXAS_SAID,
             *TRITON_AT_WORK,
