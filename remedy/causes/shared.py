@@ -299,6 +299,7 @@ HUB_UNREACHED: Final = (
     Signature("OfflineModeIsEnabled"),
     Signature("offline mode is enabled", r"Cannot reach \S+: offline mode is enabled"),
     Signature("happened while trying to locate the file"),
+    Signature("outgoing traffic has been disabled"),
 )
 INSUFFICIENT_DRIVER: Final = Signature("driver version is insufficient", r"CUDA driver version is insufficient")
 # A .so that is not there, or is there and does not fit.

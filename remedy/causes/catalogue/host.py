@@ -94,6 +94,10 @@ _UNSUPPORTED: Final = (
         pattern=r"/c\+\+/\d[\d.]*/\S+:\d+:\d+: (?:internal compiler error|error: (?:parameter packs not expanded"
         r"|mismatched argument pack lengths|wrong number of template arguments))|std_function\.h.*parameter packs",
     ),
+    # in these headers no type of the caller's is dereferenced
+    Signature(
+        "invalid type argument of unary", r"/c\+\+/\d[\d.]*/(?:bits/)?locale\S*:\d+:\d+: error: invalid type argument"
+    ),
     Signature(
         "nrecognized command line option", r"unrecognized command[- ]line option [‘'\"`]-(?:std=c\+\+\w+|fconcepts)"
     ),

@@ -24,11 +24,14 @@ _INTERPRETER: Final = any_of(
     "annot execute",
     pattern=r"(?P<program>/\S+): (?:.*bad interpreter|cannot execute: required file not found)",
 )
+_SERVERS: Final = (
+    r"(?:python[\d.]*|vllm|sglang|ollama|(?:ollama_)?llama[-_]server|uv|conda|lmdeploy|trtllm-serve"
+    r"|text-generation-launcher|uvicorn|gunicorn|hypercorn|torchrun|accelerate|ray|litellm)"
+)
 _NO_COMMAND: Final = Signature(
     "not found",
     r"(?:bash|/bin/sh|sh|\.sh|exec|env)\S*: (?:line )?(?:\d+: )*(?:exec:"
-    r" )?(?P<program>(?:[\w./-]*/)?(?:python[\d.]*|vllm|sglang|ollama|llama-server|uv|conda|lmdeploy|trtllm-serve"
-    r"|text-generation-launcher|uvicorn|gunicorn|hypercorn|torchrun|accelerate|ray|litellm)): (?:command )?not found",
+    r" )?(?P<program>(?:[\w./-]*/)?" + _SERVERS + r"): (?:command )?not found",
 )
 # any other: a script goes on after it, unless it was the last thing that it ran
 _LAST_COMMAND: Final = Signature(
@@ -47,6 +50,28 @@ _NOT_RUN: Final = (
     Signature("executable file not found in $PATH", r"^\"(?P<program>[^\"]+)\": "),
     Signature("ailed to spawn: `", r"spawn: `(?P<program>[^`]+)`"),
 )
+# What a supervisor in Python, Node, Go or Rust says of a server that it can't start. Python's words are those for any
+# file: without a folder the name may be that of a checkout.
+_NOT_SPAWNED: Final = (
+    *any_of(
+        "No such file or directory: '",
+        "ermission denied: '",
+        "xec format error: '",
+        "[Errno ",
+        pattern=r"\[Errno (?:2|8|13)\] [^:'\"]{2,80}: '(?P<program>(?:[\w.@+~-]*/)+s?bin/" + _SERVERS + r")'",
+    ),
+    *any_of(
+        " ENOENT", " EACCES", pattern=r"\bspawn (?P<program>(?:\S*/)?" + _SERVERS + r") E(?:NOENT|ACCES)\b(?!.*\bcwd\b)"
+    ),
+    Signature("fork/exec ", r"fork/exec (?P<program>[^\s:]+): (?:permission denied|exec format error)"),
+    Signature("fork/exec ", r"fork/exec (?P<program>(?:\S*/)?" + _SERVERS + r"): no such file"),
+    # tokio prints the command that it was to start
+    Signature(
+        "kill_on_drop: ",
+        r"Command \{ std: \\?\"(?P<program>[^\"\\]+)\\?\".*kill_on_drop: \w+ \}[`'\"]?: "
+        r"(?:Permission denied|No such file|Exec format error)",
+    ),
+)
 # dash says "cannot create" of a file to write to
 _DASH_DENIED: Final = Signature(": Permission denied", r"\bsh: \d+: (?:exec: )?(?P<program>/\S+): Permission denied")
 # bash, of what its exec was to run
@@ -64,7 +89,7 @@ _STATUS_127: Final = Signature("status=12", r"code=exited, status=12[67]\b", wea
 #: What systemd or the kernel refused by its path, and what was looked for on PATH.
 _REFUSED: Final = (_EXEC_STEP, _EXEC_UNABLE, _EXEC_LOCATE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, *_INTERPRETER)
 _LOOKED_FOR: Final = (
-    *(_NO_COMMAND, _ENV_NO_PROGRAM, *_NOT_RUN, _DASH_DENIED, _DASH_UNREAD, _SCRIPT, _EXEC_BUILTIN),
+    *(_NO_COMMAND, _ENV_NO_PROGRAM, *_NOT_RUN, *_NOT_SPAWNED, _DASH_DENIED, _DASH_UNREAD, _SCRIPT, _EXEC_BUILTIN),
     *by_launcher(r"[\w./+-]+"),
 )
 
