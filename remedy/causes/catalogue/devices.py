@@ -30,8 +30,9 @@ GONE: Final = (
     Signature("Failed to infer device type"),
     Signature(
         "NVML",
-        # vLLM asks every platform whether it is here
-        r"(?<!checking CUDA platform: )NVML Shared Library Not Found|[Ff]ailed to initialize NVML"
+        # vLLM and SGLang ask every platform whether it is here, and say twice that this one is not
+        r"(?<!checking CUDA platform: )(?<!platform is not available because: )NVML Shared Library Not Found"
+        r"|[Ff]ailed to initialize NVML"
         r"|NVML: (?:Unknown Error|Not Found|Driver Not Loaded|GPU is lost)"
         r"|NVMLError_(?!FunctionNotFound|NotSupported|NoPermission)\w+"
         r"|NVML returned no GPU",
@@ -194,6 +195,13 @@ _COUNTING: Final = Signature("nexpected error from cudaGetDeviceCount", weak=Tru
 _ANSWERED: Final = Signature(
     "CUDA initialization: ", r"is too old|\bError (?:34|35|80[234]): ", weak=True, library="torch"
 )
+# ollama asks each maker's library for its own GPUs, and lists in the end what it computes on.
+_ASKED: Final = r"\bno nvidia devices detected by library|\bdriver library init failure"
+_FOUND: Final = Signature("inference compute", r"inference compute.*\blibrary=(?!cpu)\w", weak=True, library="ollama")
+# What someone prints who asks why torch computes on the CPU; that environment reports hold such lines says nothing.
+_CPU_BUILD: Final = Signature("+cpu", r"^(?:[Pp]y)?[Tt]orch(?: version|\.__version__)?\W{1,4}\d\S*\+cpu\b", weak=True)
+_NO_CUDA: Final = Signature("vailable: False", r"^(?:CUDA|cuda) (?:is )?available: False", weak=True)
+_REPORT: Final = any_of("Is debug build", "sgl_kernel: ", pattern="", weak=True)
 # torch's warning where libnvidia-ml is not there; CUDA itself may be well.
 _NO_NVML: Final = Signature("Can't initialize NVML", weak=True, library="torch")
 # On NVSwitch machines the fabric manager must have come first (CUDA driver API, CUDA_ERROR_SYSTEM_NOT_READY).
@@ -250,12 +258,28 @@ def _not_ready(case: Case) -> Claim | None:
 def _missing(case: Case) -> Claim | None:
     if case.has(_ANSWERED):
         return claim_from(case.hits(*NO_GPU, *GONE), certainty="possible", weight=Weight.NOTED)
-    found = claim_from(case.hits(*NO_GPU, *GONE)) or claim_from(
-        case.hits(_COUNTING), certainty="possible", weight=Weight.NOTED
-    )
+    found = claim_from(_gone(case)) or claim_from(case.hits(_COUNTING), certainty="possible", weight=Weight.NOTED)
     if found or case.errors:
         return found
+    if case.has(_CPU_BUILD) and case.has(_NO_CUDA) and not case.has(*_REPORT):
+        return claim_from(
+            case.hits(_CPU_BUILD, _NO_CUDA),
+            certainty="possible",
+            weight=Weight.NOTED,
+            summary="This torch is a build for CPUs: it sees no GPU, whatever the driver offers.",
+            advice="Install the torch of the server's release from PyTorch's index for the driver's CUDA "
+            "(https://download.pytorch.org/whl/), not the one that ends in +cpu.",
+        )
     return claim_from(case.hits(_NO_NVML), certainty="possible", weight=Weight.HINT)
+
+
+def _gone(case: Case) -> tuple[Hit, ...]:
+    """The lines by which no GPU answers. That ollama's search met none of one maker's says nothing where it found
+    another's, and none of that maker's is known to be there."""
+    hits = case.hits(*NO_GPU, *GONE)
+    if case.facts.gpu or not case.has(_FOUND):
+        return hits
+    return tuple(hit for hit in hits if not re.search(_ASKED, hit.line.text))
 
 
 CAUSES: Final = (
@@ -289,7 +313,7 @@ CAUSES: Final = (
         summary="The service sees no GPU, or one has dropped out.",
         advice="Run `nvidia-smi` and `dmesg | grep -i -e NVRM -e Xid`; check CUDA_VISIBLE_DEVICES in the unit.",
         judge=_missing,
-        signatures=(*NO_GPU, *GONE, _ANSWERED, _COUNTING, _NO_NVML),
+        signatures=(*NO_GPU, *GONE, _ANSWERED, _COUNTING, _NO_NVML, _FOUND, _CPU_BUILD, _NO_CUDA, *_REPORT),
         page=Page(
             meaning="The driver offers no device to this process, or one that was there has stopped answering.",
             origin="CUDA_VISIBLE_DEVICES names one that doesn't exist; the module isn't loaded for this kernel; the "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from remedy.causes import rules
+from remedy.causes.built_against import BUILT_AGAINST, OTHER_ARGUMENTS
 from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, CACHED_MODULE, LATER_PTXAS, SHARED_OBJECT, UNDEFINED_SYMBOL
@@ -177,6 +178,7 @@ _VERSIONS: Final = (
     # an operator that the extension of another release, or one that was not loaded, did not register
     Signature("operator ", r"\boperator \w+::[\w.]+ does not exist", library="torch", needs="does not exist"),
     Signature("No such operator ", r"No such operator \w+::\w+"),
+    *OTHER_ARGUMENTS,
     Signature("does not match with NVSHMEM host library version", library="nvshmem"),
     Signature("selected bootstrap returned an incompatible version", library="nvshmem"),
     Signature("NCCL version", r"NCCL version [\d.]+ or (?:higher|newer|later) is required"),
@@ -213,34 +215,6 @@ _OLD_LIBRARY: Final = any_of(
     "version '",
     "version ‘",
     pattern=r"version [`'‘]?(?:(?:GLIBCXX|CXXABI|GLIBC)_[\d.]+|lib\w+\.so[.\d]*)['’]? not found",
-)
-# XLA, TensorFlow, JAX and torch compare the cuDNN or CUDA that they find with the one they were built against.
-_BUILT_AGAINST: Final = (
-    Signature("but source was compiled with", r"Loaded runtime CuDNN library: (?P<have>[\d.]+)"),
-    Signature("version incompatibility", r"cuDNN version incompatibility|PyTorch was compiled +against"),
-    Signature("VERSION_MISMATCH", r"\bCUDNN_STATUS_\w*VERSION_MISMATCH"),
-    Signature("Compatibility Issue Detected", r"PyTorch [\d.]+ & (?i:cudnn) Compat"),
-    Signature("JAX was built against", library="jax"),
-    # tvm-ffi's registry, into which a library made with another release of it enters itself when it is loaded; what
-    # Python code enters twice is no uncaught exception of C++
-    Signature(
-        "is already registered for type index",
-        r"what\(\): +TypeAttr [`'\"]?\w+[`'\"]? is already registered for type index",
-        library="tvm-ffi",
-    ),
-    # XLA, of a plugin that is of another release than the framework that loads it
-    Signature("PJRT API", r"Mismatched PJRT plugin PJRT API|Plugin PJRT API version .{1,60}older than", library="jax"),
-    Signature("Check installed software versions", r"Unexpected PJRT_\w+ size: expected", library="jax"),
-    *any_of(
-        "is newer than and incompatible with jax",
-        "requires version >= ",
-        "requires jaxlib version >= ",
-        pattern=r"jaxlib version \S+ is newer|but this version of jax requires|version of jax requires jaxlib",
-        library="jax",
-    ),
-    Signature("ops were compiled and installed with a different", library="deepspeed"),
-    Signature("kSERIALIZATION_VERSION failed", library="tensorrt"),
-    Signature("is not compatible with this version of TensorRT", library="tensorrt"),
 )
 # An import that goes on without: the binary for this CUDA is not in the wheel.
 _NO_BINARY: Final = (
@@ -311,7 +285,7 @@ def _mismatch(case: Case) -> Claim | None:
     # A module of a JIT cache was built here: its wrong symbols are another cause's.
     hits = tuple(
         hit
-        for hit in case.hits(*_VERSIONS, *_BUILT_AGAINST) + wheels + later
+        for hit in case.hits(*_VERSIONS, *BUILT_AGAINST) + wheels + later
         if not (
             rules.in_jit_cache(hit.line.text) or was_to_be_built(case, hit) or _sums_up_a_missing_library(case, hit)
         )
@@ -383,7 +357,7 @@ CAUSES: Final = (
         signatures=(
             *_VERSIONS,
             *_OLD_LIBRARY,
-            *_BUILT_AGAINST,
+            *BUILT_AGAINST,
             *_NO_BINARY,
             LATER_PTXAS,
             UNDEFINED_SYMBOL,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from remedy.causes import indexes
 from remedy.causes.case import Case, claim_from
 from remedy.causes.catalogue.libraries import LOADED_BUILT, was_to_be_built
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
@@ -46,6 +47,7 @@ _CONFLICT: Final = (
     ),
     Signature("The package `", r"requires `[^`]+`, but `\d[^`]*` is installed", library="uv"),
     Signature("ResolutionImpossible"),
+    Signature("UnsatisfiableError", library="conda"),
     Signature("rope_scaling` must be a dictionary"),
     Signature("has no attribute", r"module '(?P<package>[\w.]+)' has no attribute '(?P<name>\w+)'"),
     # lazy_loader's words, as huggingface_hub has them; packaging's class, of before it had the parts of a version
@@ -128,6 +130,9 @@ _CONFLICT: Final = (
     Signature("dependency conflicts"),
     Signature("conflicting dependencies"),
     Signature("version is wrong", r"(?P<package>\w+) version is wrong"),
+    # Dynamo, which embeds Python: a release of the engine that it was not written for
+    Signature("Expected ", r"Expected (?P<package>vllm|sglang) version \S+, found \d", library="dynamo"),
+    Signature("change?", r"Failed to import [\w.]+\. Did (?P<package>\w+) change\?", library="dynamo"),
     Signature("appear to have mismatched", r"(?P<package>\S+) appear to have mismatched .{0,20}versions"),
     Signature("Descriptors cannot be created directly"),
     Signature("Unrecognized configuration class"),
@@ -183,6 +188,8 @@ def _conflict(case: Case) -> Claim | None:
     keys = case.hits(_KEY)
     if keys and case.has(_TRANSFORMERS):
         return claim_from(keys, certainty="likely")
+    if case.has(indexes.NO_SOLUTION) and not case.has(indexes.UNREGISTERED):
+        return claim_from(case.hits(indexes.NO_SOLUTION), certainty="likely")
     if case.has(_UNINSPECTED):
         return _uninspected(case)
     return None if case.has(_ABSENT_NUMPY) else claim_from(case.hits(_NO_NUMPY), certainty="likely")
@@ -288,6 +295,8 @@ _MISSING: Final = (
         r"|xformers|[Ff]lash[-_ ]?[Aa]tt(?:n|ention)(?:[ -]?[23])?)(?: backend| package)? (?:is (?:not |un)available"
         r"|to be installed)",
     ),
+    # Dynamo, of the engine that it is to run
+    Signature("ailed to import python '", r"import python '(?P<module>\w+)' module", library="dynamo"),
     Signature("packages that were not found in your environment", r"your environment: (?P<module>[\w.-]+)"),
     # an error that ends in the command which would help
     Signature(
@@ -315,6 +324,8 @@ def _package_missing(case: Case) -> Claim | None:
     if hits and all(hit.line.quiet for hit in hits):
         # Logged as a warning it is an optional package, which nothing misses.
         return claim_from(hits, certainty="possible", weight=Weight.ASIDE)
+    if not hits and (claim := indexes.no_release(case)):
+        return claim
     if not hits and not any(not says_only_that(line.text) for line in case.errors):
         return claim_from(case.hits(_BARE), certainty="likely", weight=Weight.NOTED)
     return claim_from(hits)
@@ -331,7 +342,18 @@ CAUSES: Final = (
         advice="`{python} -m pip check`, then install the versions that the server's release pins.||`pip check` in the "
         "service's environment, then install the versions that the server's release pins.",
         judge=_conflict,
-        signatures=(*_CONFLICT, _UNINSPECTED, _INNER_MODULE, _ASKED_FOR, _KEY, _TRANSFORMERS, _NO_NUMPY, _ABSENT_NUMPY),
+        signatures=(
+            *_CONFLICT,
+            indexes.NO_SOLUTION,
+            indexes.UNREGISTERED,
+            _UNINSPECTED,
+            _INNER_MODULE,
+            _ASKED_FOR,
+            _KEY,
+            _TRANSFORMERS,
+            _NO_NUMPY,
+            _ABSENT_NUMPY,
+        ),
         page=Page(
             meaning="Two packages expect different things of one another: a name that was moved, a model type that "
             "this transformers doesn't know, a NumPy of another major.",
@@ -354,7 +376,7 @@ CAUSES: Final = (
         advice="Install the package that holds it with the interpreter that the unit runs: `{python} -m pip install "
         "{module}`.||Install it with the interpreter that the unit runs, `PYTHON -m pip install …`.",
         judge=_package_missing,
-        signatures=(*_MISSING, _BARE, _NO_NUMPY, _ABSENT_NUMPY, LOADED_BUILT),
+        signatures=(*_MISSING, _BARE, *indexes.SIGNATURES, _NO_NUMPY, _ABSENT_NUMPY, LOADED_BUILT),
         page=Page(
             meaning="Python looked through its own site-packages and didn't find a module.",
             origin="The unit runs another interpreter than the one it was installed into, or the package is an "
