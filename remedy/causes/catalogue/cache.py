@@ -100,7 +100,10 @@ _NO_HOME: Final = Signature(
     "ome directory", r"(?:[Cc]ould not|[Cc]annot|[Uu]nable to) determine (?:the )?home directory"
 )
 _NO_CACHE: Final = Signature(
-    "not writ", r"(?:[Cc]ache|cubins?) ?(?:dir(?:ectory)?|folder|path) .{0,60}(?:is )?not writ(?:e?able)"
+    # with a path, it is asked whose cache that is
+    "not writ",
+    r"(?:[Cc]ache|cubins?) ?(?:dir(?:ectory)?|folder|path) (?:.{0,8}?(?P<path>/[^\s'\",:]+))?.{0,60}?(?:is )?"
+    r"not writ(?:e?able)",
 )
 _NO_TRITON_CACHE: Final = Signature("ould not create or locate cache dir", library="triton")
 _NO_LOCATOR: Final = Signature("no locator available for file", library="numba")
@@ -127,7 +130,8 @@ def _unwritable(case: Case) -> Claim | None:
     # words about kernels speak for a line only where it names no path
     denied = tuple(hit for hit in denied if denied_path(hit) or hit.line.number not in placed)
     refused = tuple(hit for hit in denied if _is_cache(hit))
-    hits = refused + case.hits(_NO_NAME, _NO_HOME, _NO_CACHE, _NO_TRITON_CACHE, _NO_LOCATOR)
+    closed = tuple(hit for hit in case.hits(_NO_CACHE) if rules.is_jit_cache(hit.groups.get("path", "/.cache")))
+    hits = refused + closed + case.hits(_NO_NAME, _NO_HOME, _NO_TRITON_CACHE, _NO_LOCATOR)
     if hits:
         return claim_from(hits, behind(case, denied_path(hits[0]), hits[0].line.text))
     missing = tuple(hit for hit in case.hits(_NO_PARENT) if rules.is_jit_cache(hit.groups["path"]))

@@ -48,16 +48,22 @@ _NOT_FOUND: Final = (
     *any_of(
         "nvcc",
         "NVCC",
-        pattern=r"(?:[Cc]an(?:not|'t)|[Cc]ould not|[Uu]nable to|[Ff]ailed to) (?:find|locate) (?:the )?[`'\"]?"
-        r"(?i:nvcc)\b" + GOES_ON + r"|\b(?i:nvcc)\b[`'\")]{0,2} (?:compiler |binary |executable )?(?:is |was |could )?"
+        pattern=r"(?:[Cc]an(?:not|'t)|[Cc]ould (?:not|neither)|[Uu]nable to|[Ff]ailed to) (?:find|locate) (?:the )?"
+        r"[`'\"]?(?i:nvcc)\b"
+        + GOES_ON
+        + r"|\b(?i:nvcc)\b[`'\")]{0,2} (?:compiler |binary |executable )?(?:is |was |could )?"
         r"(?:required .{0,40}but (?:is |was ))?(?:wasn't|isn't|not) (?:be )?(?:installed|found|available)"
         + GOES_ON
-        + r"|(?:找不到|未找到)[^。，]{0,16}(?i:nvcc)\b",
+        + r"|Error: .*\bnvcc \([^()]{1,30}\) not found|(?:找不到|未找到)[^。，]{0,16}(?i:nvcc)\b",
     ),
     Signature(
         "*** CUDA", r":\d+: \*\*\* CUDA\w*(?: (?:environment )?variable)?(?: is| was)? not (?:defined|set|found)"
     ),
-    Signature("o CUDA compiler found", r"[Nn]o CUDA compiler found" + GOES_ON),
+    # behind "-- " stands what CMake goes on without
+    *any_of(
+        "CUDA compiler",
+        pattern=r"^(?!-- ).*(?:[Nn]o CUDA compiler found|CUDA compiler (?:is |was )?not found)" + GOES_ON,
+    ),
     Signature("The CMAKE_CUDA_COMPILER:"),
     *any_of("annot find cuda path", "annot find CUDA path", pattern="annot find (?:cuda|CUDA) path"),
     Signature("CUDA is not found.", r"RuntimeError: CUDA is not found\.$", library="cupy"),
@@ -75,9 +81,11 @@ _NOT_FOUND: Final = (
     ),
     Signature(
         "CUDA_HOME",
-        r"(?:assert|Assertion).*CUDA_HOME|CUDA_HOME (?:is|was) (?:None|not (?:set|found))"
+        # of other makers' roots in the same breath, too
+        r"(?:assert|Assertion).*CUDA_HOME"
+        r"|CUDA_HOME(?:,? (?:and |or )?\w+_HOME){0,3} (?:is|was|are|all) (?:None|not (?:set|found))"
         + GOES_ON
-        + r"|(?:annot|ould not) find CUDA_HOME",
+        + r"|(?:annot|ould not) find CUDA_HOME|exported the environment variable CUDA_HOME",
     ),
     *any_of(
         "CUDA toolkit",

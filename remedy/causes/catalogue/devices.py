@@ -7,7 +7,7 @@ import re
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.shared import NO_DRIVER, NO_GPU, answered
+from remedy.causes.shared import GOES_ON, NO_DRIVER, NO_GPU, answered
 from remedy.hints import Final
 
 # --- gpu-missing, gpu-not-ready -----------------------------------------------------------------------------------
@@ -144,15 +144,35 @@ GONE: Final = (
         "o gpu",
         "o nvidia gpu",
         # sgl_kernel calls the variant so that it then looks for
-        pattern=r"(?i)(?<!CPU/)no (?:nvidia )?gpus? (?:or (?:other )?accelerators? )?(?:is |are |was |were )?"
+        pattern=r"(?i)(?<!CPU/)no (?:nvidia )?gpus? (?:resources |devices? |or (?:other )?accelerators? )?"
+        r"(?:is |are |was |were )?"
         r"(?:found|detected|available|visible)(?!.{0,9}falling back)",
     ),
     *any_of(
-        "o CUDA devices",
+        "o CUDA ",
         "only found",
-        pattern=r"[Nn]o CUDA devices (?:found|detected|available|visible)|found no CUDA devices"
-        r"|only found \d+ CUDA devices",
+        "o available GPU",
+        pattern=r"[Nn]o CUDA(?:[- ]enabled)? devices? (?:is |are |was |were )?(?:found|detected|available|visible)"
+        r"|found no CUDA devices|only found \d+ CUDA devices|[Nn]o available GPU (?:device )?found",
     ),
+    # an error that begins with it; what only a build wants is a toolkit
+    Signature(
+        "CUDA is required",
+        r"(?:Error|Exception): CUDA is required(?:\.?$| for (?!.*(?:build|compil|install)))",
+    ),
+    *any_of(
+        "CUDA availability",
+        "CUDA available",
+        "a CUDA device, but",
+        "an NVIDIA GPU; ",
+        "CUDA device",
+        pattern=r"requires CUDA availab|requires a CUDA device, but none|needs an NVIDIA GPU; .{0,30}\bnone\b"
+        r"|CUDA device \d+ requested, but unavailable",
+    ),
+    Signature(" is not available", r"\b[Dd]evice:? [`'\"]?cuda(?::\d+)?[`'\"]? is not available" + GOES_ON),
+    Signature("not found on your local environment: cuda", library="mlc"),
+    Signature("is_available() is False", r"cuda\.is_available\(\) is False" + GOES_ON),
+    Signature("find any torch accelerator", library="unsloth"),
     Signature("0 active drivers", library="triton"),
     Signature("likely using older driver or on CPU machine", library="torch"),
     Signature("an active GPU backend", library="inductor"),

@@ -91,7 +91,8 @@ _TOO_OLD: Final = (
     # CUDA runtime API, cudaErrorCallRequiresNewerDriver
     Signature("not supported in the installed CUDA driver"),
     Signature("cudaErrorCallRequiresNewerDriver"),
-    Signature("Driver missing function: cu", library="numba"),
+    *any_of("Driver missing function: cu", "driver symbol not found: cu", pattern=""),
+    Signature("pdate your cuda driver", library="numba"),
     *any_of("COMPAT_NOT_SUPPORTED", "CompatNotSupported", pattern="(?i)compat_?not_?supported"),
     Signature(
         "river", r"(?:NVIDIA|CUDA|nvidia) [Dd]river .{0,60}(?:is too old|is outdated|needs to be updated|too old)"
@@ -177,7 +178,8 @@ _LIBCUDA: Final = (
     Signature("cuInit", r"cuInit: CUresult\(-1\)"),
     Signature(
         "CUDA driver",
-        r"libcuda.*not found|[Cc]ould not find (?:the )?CUDA driver"
+        r"libcuda.*not found|(?:[Cc]ould not|[Ff]ailed to|[Cc]annot|[Uu]nable to) (?:find|load) (?:the )?CUDA driver"
+        r"(?! (?:symbol|function))"
         r"|CUDA driver (?:library )?(?:(?:was )?not|cannot be) found",
     ),
 )

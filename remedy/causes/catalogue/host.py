@@ -36,7 +36,11 @@ _NO_COMPILER: Final = (
     ),
     Signature("No host compiler specified"),
     Signature("Compiler: ", r"Compiler: (?P<compiler>\S+) is not found", library="inductor"),
-    Signature("requires a C++ compiler", library="tilelang"),
+    *any_of(
+        "requires a C",
+        "needs a C",
+        pattern=r"(?:requires|needs) a C(?:\+\+|99|11)? compiler\b(?! (?:that|which|with))" + GOES_ON,
+    ),
     Signature("Failed to preprocess host compiler properties"),
     Signature(
         "not found", r"(?:(?:^|/)[\w.+-]+: (?:line )?\d+: |sh: )(?:\S*/)?" + _COMPILER + r": (?:command )?not found"
@@ -292,7 +296,7 @@ CAUSES: Final = (
             Signature(
                 "ninja",
                 r"(?:(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|(?<!ops )requires) ['\"`]?ninja\b"
-                r"|ninja (?:is |\([^)]{1,30}\) )?(?:not (?:found|installed)|could not be found))"
+                r"|ninja (?:\([^()]{1,30}\) )?(?:is )?(?:not (?:being )?(?:found|installed)|could not be found))"
                 + GOES_ON
                 + r"|(?:找不到|未找到)[^。，]{0,16}ninja\b",
             ),

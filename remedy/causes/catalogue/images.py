@@ -23,7 +23,8 @@ _KERNEL_CODES: Final = (
     Signature("ErrorInvalidKernelImage"),
     Signature("no kernel image", r"no kernel image (?:is |was )?(?:available )?(?:found|for|available)"),
     # xFormers' and torch's memory-efficient attention
-    Signature("but was built for", r"is for sm\d+(?:-sm\d+)?, but was built for (?P<arch>sm\w+)"),
+    Signature("but was built for", r"\bsm\d+(?:-sm\d+)?, but was built for (?:< )?(?P<arch>sm\w+|\d+\.\d)"),
+    Signature("requires CUDA_ARCH >= ", library="vllm"),
     Signature("no kernel found to launch", r"cutlass[FB]: no kernel found to launch"),
     Signature(
         "nvalid device function",

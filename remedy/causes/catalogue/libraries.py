@@ -52,6 +52,7 @@ _LOAD: Final = (
         pattern=r"(?:has no attribute '|failed to load library )(?P<lib>nvrtc|nvJitLink|nvjitlink|nvvm)",
         library="tinygrad",
     ),
+    Signature("NVRTC cannot be loaded", library="numba"),
     Signature("libNVVM", r"(?P<lib>libNVVM) (?:cannot be found|is not available)", library="numba"),
     Signature("library nvvm not found", library="numba"),
     Signature("CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED"),
@@ -189,6 +190,12 @@ _VERSIONS: Final = (
         library="transformer-engine",
     ),
     Signature("compiled against a different version of P"),
+    # who was built against one release, and wants or meets another
+    Signature("compile-time ", r"requires cu(?:BLAS|DNN) .*but (?:compile-|run-)time \w+ version"),
+    Signature(
+        "version mismatch",
+        r"(?:Transformer Engine package|cuDNN frontend (?:Python/C\+\+ )?|(?<!driver )NVSHMEM) ?version mismatch",
+    ),
     Signature(
         "minimum required version",
         r"flashinfer_python .{0,60}minimum required version|is less than the minimum required version(?! by CUDA)",

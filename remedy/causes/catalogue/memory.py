@@ -38,19 +38,21 @@ _GPU_MEMORY: Final = (
         r"|KV cache .{0,80}(?:larger|not enough|insufficient)",
     ),
     Signature("kv cache", r"(?i)to serve at least one request .*kv cache|not enough .{0,30}kv cache"),
-    Signature("on startup is less than", library="vllm"),
+    Signature("on startup is less than", r"on startup is less than (?!desired CPU)", library="vllm"),
     Signature("is less than desired GPU memory utilization"),
     # SGLang, and text-generation-inference at its warm-up
-    Signature("Not enough memory", r"Not enough memory(?:\. Please try| to handle)"),
+    Signature("ot enough memory", r"[Nn]ot enough memory(?:\. Please try| to handle| for (?:KV|Block)[ -]?[Cc]ache)"),
+    Signature("nsufficient memory to allocate KV"),
     # ExLlamaV2, MLC, other makers' back ends
     *any_of(
         "device memory",
         "gpu memory",
         "GPU memory",
+        "CUDA memory",
         "VRAM",
         # an advice says "if"
         pattern=r"(?i)^(?!.*\b(?:if|when)\b).*\b(?:lack of|insufficient|not? enough|out of) (?:free |available )?"
-        r"(?:(?:gpu|device) memory\b|vram\b)",
+        r"(?:(?:gpu|device|cuda) memory\b|vram\b)",
     ),
     # TensorRT's builder and its runtime
     Signature("OutOfMemory", r"\[TRT\].*\bOutOfMemory\b", library="tensorrt"),
@@ -139,6 +141,7 @@ _HOST_MEMORY: Final = (
     Signature("buffer", r"(?:unable|failed) to allocate CPU\w* buffer|ggml_backend_cpu\w*: failed to allocate buffer"),
     Signature("equires more system memory"),
     Signature("ot enough host memory", library="sglang"),
+    Signature("less than desired CPU memory utilization", library="vllm"),
     Signature("MemoryError", r"^MemoryError$|\b_ArrayMemoryError: "),
     # what C++, Rust and Go end with
     Signature("std::bad_alloc", r"^(?!.*(?:cuda|out_of_memory)).*std::bad_alloc"),

@@ -76,8 +76,10 @@ _NOT_FOUND: Final = (
         "not found",
         "is not a directory",
         # a server's answer to a client who asked for another model is no fault of its start
-        pattern=r"(?i)^(?!.*the model `[^`]*` does not exist).*model (?:path|file|directory|dir)? ?"
-        r"['\"`]?(?P<model>\S*?)['\"`]? ?(?:does not exist|doesn't exist|not found|is not a directory)",
+        # (nor is what LiteLLM says of a model whose price it does not know)
+        pattern=r"(?i)^(?!.*(?:the model `[^`]*` does not exist|not found in (?:cost map|router)|, skipping)).*"
+        r"(?<![a-z0-9]_)model (?:path|file|directory|dir)? ?['\"`]?(?P<model>(?!(?:attribute|class|type) )\S*?)['\"`]?"
+        r" ?(?:does not exist|doesn't exist|not found|is not a directory)",
         needs="odel",
     ),
     # a project's own words for a folder without weights; what is downloaded next is not missed
@@ -100,7 +102,13 @@ _NOT_FOUND: Final = (
     Signature("necessary to load this pretrained model", r"the file (?P<model>\S+) which", library="diffusers"),
     Signature("error loading model", r"error loading model: .*(?:No such|failed to open|not found)"),
     Signature("is not a valid model", r"is not a valid model"),
-    Signature("o safetensors ", r"[Nn]o safetensors (?:weights )?found(?!.*(?:[Tt]rying|[Ff]all|\.bin))"),
+    *any_of(
+        "o safetensors ",
+        "o .safetensors ",
+        pattern=r"[Nn]o \.?safetensors (?:weights |files? )?found(?!.*(?:[Tt]rying|[Ff]all|\.bin))",
+    ),
+    Signature("ot found", r"FileNotFoundError: (?:\w+ )?[Cc]heckpoint (?:file )?not found", needs="heckpoint"),
+    Signature("heck if the tokenizer exists or the model path", library="colossalai"),
     Signature("The request model: ", r"The request model: (?P<model>\S+) does not exist", library="modelscope"),
     Signature("Unable to open file ", r"file '?[\w.-]+'? in model(?: '(?P<model>[^']+)')?", library="ctranslate2"),
     Signature("Can't find 'adapter_config.json'", r"adapter_config\.json'(?: at '(?P<model>[^']+)')?", library="peft"),

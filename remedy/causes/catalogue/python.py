@@ -8,18 +8,12 @@ from remedy.causes import indexes
 from remedy.causes.case import Case, claim_from
 from remedy.causes.catalogue.libraries import LOADED_BUILT, was_to_be_built
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
+from remedy.causes.packages import MISSING, PACKAGE
 from remedy.causes.telling import says_only_that
 from remedy.hints import Final
 
 # --- python packages ----------------------------------------------------------------------------------------------
 
-# Packages of the serving world, as their users' messages call them; a hyphen stands in names of pip's alone.
-_PACKAGE: Final = (
-    r"(?:[Tt]orch|PyTorch|pytorch|[Tt]riton|[Tt]ransformers|tokenizers|huggingface\w*|pydantic|mistral\w*|[Ff]lash_?[Ii]nfer"
-    r"|[Ff]lash_?[Aa]tt(?:n|ention)\d?|[Ff]lash_?MLA|[Dd]eep_?(?:GEMM|gemm|EP|ep|[Ss]peed)|xformers|vllm|vLLM|sglang|SGLang"
-    r"|sgl_kernel|NIXL|nixl|[Rr]ay|accelerate|peft|bitsandbytes|torchao|torchvision|numpy|NumPy|kernels|optimum|outlines"
-    r"|xgrammar|cuDNN|(?!compute-|sm-)[a-z]\w*(?:-[a-z]\w*)+)"
-)
 _CONFLICT: Final = (
     Signature(
         "cannot import name",
@@ -61,7 +55,7 @@ _CONFLICT: Final = (
         "upgrade",
         "Upgrade",
         pattern=r"(?:(?:[Pp]lease|need to|consider|users to|;) (?:upgrade|update)|\. Upgrade) (?:your |to )?[`'\"]?"
-        + _PACKAGE,
+        + PACKAGE,
     ),
     # the package that helps is there, and too old
     *any_of(
@@ -85,7 +79,8 @@ _CONFLICT: Final = (
     # a package that is there, of another release than the one asked for
     Signature(
         "requires",
-        r"Error: .*\brequires .{1,60}[>=<]=? ?[\d.]+.{0,60}(?:; |, |but )found (?:version )?[`'\"]?\d",
+        r"Error: .*\brequires (?:.{1,60}[>=<]=? ?[\d.]+|" + PACKAGE + r" \d[\w.]*).{0,60}(?:; |, |but )"
+        r"found (?:version )?[`'\"]?\d",
         needs="found",
     ),
     *any_of(
@@ -94,27 +89,45 @@ _CONFLICT: Final = (
         "==",
         "at least",
         pattern=r"Error.*\b(?:requires?|needs|available in) `?(?P<package>"
-        + _PACKAGE
-        + r")`?(?: version)? ?(?:>=|≥|==|at least(?: version)?) ?v?\d(?!.*not installed)",
+        + PACKAGE
+        + r")`?(?: version)? ?(?:>=|≥|==|at least(?: version)?) ?v?\d(?!.*not installed)"
+        + r"|Error: (?:.*\W)?(?P<package2>"
+        + PACKAGE
+        + r")(?: version)? ?(?:>=|==) ?\d[\w.]* is required\b(?!.*install)",
         needs="Error",
     ),
     Signature("requires at least version", library="transformers"),
-    Signature("is required, but", r"is required, but (?:found \d|(?P<package>[\w.-]+)==\S+ is installed)"),
+    *any_of(
+        "is required, but",
+        "is required ",
+        pattern=r"is required,? {1,30}but (?:found \d|(?P<package>[\w.-]+)==\S+ is installed)"
+        r"|(?<!CUDA)(?<!nvcc)(?<!driver) ?>=? ?[\d.]+ is required {1,30}but \d[\w.]* is installed",
+    ),
     Signature(
         "ersion must be",
         r"Error: (?P<package>(?!CUDA|cuda|nvcc|NVCC|NVIDIA|NCCL|Python|glibc)\w[\w.-]+) version must be >=? ?\d",
     ),
-    Signature("ersion too old", r"(?P<package>" + _PACKAGE + r") version (?:is )?too old"),
+    *any_of("ersion too old", "ersion is too old", pattern=r"(?P<package>" + PACKAGE + r") version (?:is )?too old"),
+    *any_of(
+        "ersion must be",
+        "inimum ",
+        "exceeds version",
+        pattern=r"(?P<package>" + PACKAGE + r") version (?:must be (?:at least \d|[\d.]+ or )|\S+ exceeds version)"
+        r"|[Mm]inimum (?:" + PACKAGE + r") version [\d.]+ (?:is )?required|(?:" + PACKAGE + r") minimum version "
+        r"[\d.]+ is required",
+    ),
     Signature("version <", r"cuDNN (?:backend )?version < ?\d"),
     *any_of(
         "lease check",
         "lease make sure",
-        pattern=r"[Pp]lease (?:check|make sure) (?:your |that )?(?P<package>" + _PACKAGE + r") version",
+        pattern=r"[Pp]lease (?:check|make sure) (?:your |that )?(?P<package>" + PACKAGE + r") version",
     ),
     Signature(
         "version of",
-        r"version of [`'\"]?(?P<package>[\w.-]+)[`'\"]? (?:that )?(?:is not compatible|does not support)"
-        r"|not supported in your version of \w|ncompatible version of " + _PACKAGE + r"\b",
+        r"version of [`'\"]?(?P<package>[\w.-]+)[`'\"]? (?:that |you are using )?(?:is not compatible"
+        r"|does not support)|not supported in your version of \w|(?:ncompatible version of "
+        + PACKAGE
+        + r"|ound an incompatible version of (?P<package2>[\w-]+))\b",
     ),
     Signature(
         "nstalled ",
@@ -203,111 +216,6 @@ def _uninspected(case: Case) -> Claim | None:
     return claim_from(case.hits(_UNINSPECTED), certainty="possible", weight=Weight.NOTED)
 
 
-# What is said to be a package by the words around it; a program or the toolkit may be asked for in the same sentence.
-_NAMED: Final = (
-    r"[`'\"<]?(?P<module>(?!CUDA|cuda\b|nvcc|ninja|gcc|GPU|NVIDIA|its\b|layer\b|importable\b)[A-Za-z][\w.-]*)[`'\">]?"
-)
-_WANTED: Final = (
-    r"requires? (?:the )?(?:package )?"
-    + _NAMED
-    + r"(?: (?:package|library|module)\b|,? but \S+ not installed| to be installed)"
-    r"|requires? installation of \w"
-    r"|requires the (?P<module2>\w+) library but it was not found"
-    r"|requires (?!.*(?:CUDA|nvcc|toolkit|driver)).{1,60} to be installed"
-    r"|(?:package|library|module) (?:\([^)]*\) )?is required when"
-)
-_MISSING: Final = (
-    Signature(
-        "No module named",
-        # without its own library Python did not start: PYTHONHOME, or an installation that was moved
-        r"ModuleNotFoundError: No module named '?(?!encodings)(?P<module>[\w.]+)'?"
-        # xformers names so the Triton that it goes on without
-        r"|(?<!Error caught was): No module named '?(?!encodings)(?P<module2>[\w.]+)'?(?:;|$)",
-    ),
-    # pip, of what another package asks for
-    Signature(
-        "which is not installed",
-        r"v?\d\S* requires (?P<module>[\w.-]+)\S*, which is not installed",
-        library="pip",
-    ),
-    Signature("but it's not installed", r"requires `(?P<module>[\w.-]+)[^`]*`, but it's not installed", library="uv"),
-    Signature("No package metadata was found for", r"found for (?P<module>[\w.-]+)"),
-    Signature("DistributionNotFound"),
-    Signature(
-        "is not installed",
-        r"ImportError: .*is not installed|(?:package|module|library) [`'\"]?\w+[`'\"]? is not installed"
-        r"|'?\w+'? is not installed[.,;]? (?:[Pp]lease|[Ii]nstall|[Rr]un)",
-    ),
-    Signature(
-        "lease install",
-        r"(?:ImportError|ModuleNotFoundError|RuntimeError|ValueError|AssertionError): .*[Pp]lease install"
-        r"(?! (?:the )?(?:CUDA|cuda|nvcc|gcc|g\+\+|clang|ninja)(?![\w-]))",
-    ),
-    # an ImportError that a package raises of itself says which other it wants
-    Signature(
-        "ImportError: ",
-        r"ImportError: .*(?:was not found on your system|Cannot import torch"
-        r"|\b(?:[Ii]nstall|installed)\b(?!.*(?:CUDA|nvcc|driver))"
-        r"|(?<!CUDA )is required (?:for|to|when)"
-        # (what ld.so says that a file requires is a library's version)
-        r"|(?<!object )\b(?:requires?|needs?|required(?! by \S*/))\b(?!.{1,60}(?:>=|at least|GPU|driver|CUDA)))",
-    ),
-    *any_of(" package", " library", " module", "installed", "installation of", pattern=_WANTED, needs="require"),
-    Signature("requires ", r"requires (?:<[\w.-]+>|nvidia-[\w-]+|DeepGEMM|deep_gemm|FlashInfer|flash_attn|Triton)\.?$"),
-    Signature(
-        "nstall",
-        r"requires (?P<module>[\w.-]+); install it|(?:; |\. |Error: )[Ii]nstall (?:the pinned \w+ )?"
-        + _PACKAGE
-        + r"(?:\.?$| build)"
-        r"|Error: [Nn]eed to install (?!(?:the )?(?:CUDA|cuda|nvcc|NVIDIA|driver))"
-        r"|requires a (?:usable|working) (?P<module2>\w+) installation"
-        r"|ensure the '(?P<module3>[\w.-]+)' package is installed",
-    ),
-    Signature(
-        "installed",
-        r"seems? to be not installed|(?:does not|doesn't) seem to be installed|but it is not installed"
-        r"|Error: (?!CUDA|cuda|nvcc|NVIDIA|GPU)[\w.-]+ must be installed"
-        r"|[Mm]ake sure [`'\"](?:\w+)[`'\"] is installed|please make sure (?!.*(?:CUDA|driver)).{1,60} are installed"
-        r"|(?:[Mm]ake sure you have|[Yy]ou need) [`'\"]?(?P<module>(?!CUDA|nvcc)[\w.-]+)[`'\"]? installed"
-        r"|Error: (?:.* )?[`'\"]?(?P<module2>(?!driver|CUDA|nvcc|ninja|toolkit|compiler|gcc|but\b|and\b)\w[\w.-]*)"
-        r"[`'\"]?(?: package)? is not installed(?! or not)",
-    ),
-    Signature("not found. ", r"\b(?P<module>\w+)\)? (?:library|module) (?:was )?not found\. (?:Please install|See)"),
-    Signature("ModuleNotFoundError", r"ModuleNotFoundError: [`'\"]?(?P<module>\w+)[`'\"]? not found"),
-    Signature("python bindings not available", r"(?P<module>\w+) python bindings not available"),
-    Signature("equirements in your local environment"),
-    Signature("instantiate the backend tokenizer", library="transformers"),
-    Signature("re this object's requirements defined correctly", library="transformers"),
-    Signature("invalid or not found", r"class uri '(?P<module>\w+)"),
-    *any_of(
-        "kernels not found",
-        "kernels are not installed",
-        "not available. Install it",
-        pattern=r"(?<![\w.-])(?P<module>[\w.-]+)(?: kernels)? (?:are |is )?not (?:found|installed|available)\. "
-        r"(?:Please|Install)",
-    ),
-    # kernel libraries, which serving programs import where they are, and ask for later
-    *any_of(
-        "is not available",
-        "is unavailable",
-        "to be installed",
-        pattern=r"(?:Error|error)\W.*?\b(?P<module>[Dd]eep_?(?:GEMM|gemm|EP|ep)|[Ff]lash_?(?:[Ii]nfer|MLA|mla)|xFormers"
-        r"|xformers|[Ff]lash[-_ ]?[Aa]tt(?:n|ention)(?:[ -]?[23])?)(?: backend| package)? (?:is (?:not |un)available"
-        r"|to be installed)",
-    ),
-    # Dynamo, of the engine that it is to run
-    Signature("ailed to import python '", r"import python '(?P<module>\w+)' module", library="dynamo"),
-    Signature("packages that were not found in your environment", r"your environment: (?P<module>[\w.-]+)"),
-    # an error that ends in the command which would help
-    Signature(
-        "pip install",
-        r"(?:Error: .*|[Ii]nstall (?:(?:it|them) )?(?:using|with|by|via):? [`'\"]?)\bpip install [`'\"]?"
-        r"(?!-U|--upgrade)(?P<module>[\w.-]+)",
-    ),
-    Signature("the package is not installed", r"Error: .*\brequires (?P<module>[\w.-]+).*the package is not installed"),
-)
-
-
 # Without the exception's name it is what some programs say of an optional package, and go on.
 # Without quotes it is what `python -m` says, where the interpreter's name before it was cut off.
 _BARE: Final = Signature(
@@ -317,7 +225,7 @@ _BARE: Final = Signature(
 
 def _package_missing(case: Case) -> Claim | None:
     hits = tuple(
-        hit for hit in case.hits(*_MISSING) if not (re.search(_INNER, hit.line.text) or was_to_be_built(case, hit))
+        hit for hit in case.hits(*MISSING) if not (re.search(_INNER, hit.line.text) or was_to_be_built(case, hit))
     )
     if not hits and case.has(_NO_NUMPY):
         return claim_from(case.hits(_ABSENT_NUMPY), weight=Weight.DECISIVE)
@@ -376,7 +284,7 @@ CAUSES: Final = (
         advice="Install the package that holds it with the interpreter that the unit runs: `{python} -m pip install "
         "{module}`.||Install it with the interpreter that the unit runs, `PYTHON -m pip install …`.",
         judge=_package_missing,
-        signatures=(*_MISSING, _BARE, *indexes.SIGNATURES, _NO_NUMPY, _ABSENT_NUMPY, LOADED_BUILT),
+        signatures=(*MISSING, _BARE, *indexes.SIGNATURES, _NO_NUMPY, _ABSENT_NUMPY, LOADED_BUILT),
         page=Page(
             meaning="Python looked through its own site-packages and didn't find a module.",
             origin="The unit runs another interpreter than the one it was installed into, or the package is an "

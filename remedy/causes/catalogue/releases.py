@@ -80,9 +80,10 @@ def _newer_than_driver(case: Case) -> Claim | None:
 # --- nvcc-torch-mismatch ------------------------------------------------------------------------------------------
 
 _MISMATCH: Final = (
+    # and ColossalAI's builder in its words
     Signature(
-        "The detected CUDA version",
-        r"The detected CUDA version \((?P<nvcc>[\d.]+)\) mismatches(?:.*PyTorch ?\((?P<torch>[\d.]+)\))?",
+        "he detected CUDA version",
+        r"he detected CUDA version \((?P<nvcc>[\d.]+)\) mismatches(?:.*PyTorch ?\((?P<torch>[\d.]+)\))?",
         library="torch",
     ),
     # torch 2.8 and later raise the parts of the sentence unformatted
@@ -96,7 +97,7 @@ _MISMATCH: Final = (
         "torch was compiled with",
         # of one major it says so as well, and goes on
         r"CUDA version (?P<nvcc>[\d.]+) does not match the version torch was compiled with (?P<torch>[\d.]+\d)"
-        r"(?!.*accepting this combination)",
+        r"(?!.*(?i:accept|allow)ing this combination)",
         library="deepspeed",
     ),
     Signature("CUDAMismatchException", r"CUDAMismatchException(?: is not|:|$)", library="deepspeed"),

@@ -6,6 +6,7 @@ import re
 
 from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
+from remedy.causes.shared import GOES_ON
 from remedy.causes.telling import says_only_that
 from remedy.hints import Final
 
@@ -25,14 +26,23 @@ _DISK: Final = (
     Signature("error while writing generated C file"),
     Signature("Internal error: writing file", weak=True),
     Signature("ot enough free disk space"),
-    Signature("disk", r"(?i)(?:insufficient|not enough) (?:free )?(?:disk )?space|disk (?:is )?full"),
+    Signature(
+        "disk",
+        r"(?i)(?:insufficient|not enough) (?:free )?(?:disk )?space|disk (?:is )?full|(?<!are )not enough free disk\b"
+        r"|\b(?:do(?:es)?|did|have|has)(?:n't| not) (?:have )?enough (?:free )?disk space|\bno disk space left",
+    ),
     Signature("database or disk is full"),
     Signature("file_system_monitor", r"is over \d+% full", library="ray"),
     Signature("ot enough disk space"),
     Signature("Errno 122"),
     Signature("low on resource: ", r"resource: (?:ephemeral-storage|inodes)", library="kubelet"),
 )
-_SHM: Final = Signature("/dev/shm", r"/dev/shm", weak=True)
+_SHM: Final = Signature(
+    # Ray says how little there is where it goes on with less
+    "/dev/shm",
+    r"^(?!.*harm performance).*(?:[Ii]ncreas|[Ii]nsufficient|small|full|limit|size|bytes|[Ee]rror|[Ff]ail)",
+    weak=True,
+)
 _SHM_FAIL: Final = Signature(
     "shm", r"(?:shared memory segment|shm_open|/torch_\d+|insufficient shared memory|bus error)", weak=True
 )
@@ -70,7 +80,13 @@ _NCCL: Final = (
     Signature("resolve hostname to a (local) address", library="torch"),
     *any_of("RendezvousConnectionError", "connection to the C10d store has failed", pattern="", library="torch"),
     Signature("Some NCCL operations have failed or timed out"),
-    Signature("peer access is not supported"),
+    *any_of("peer access is not supported", "o peer-to-peer access available", pattern=""),
+    *any_of(
+        "NCCL ",
+        "nccl",
+        pattern=r"NCCL (?:All(?:Reduce|Gather)|ReduceScatter|Broadcast|GIN) (?:failed|is unavailable)"
+        r"|\bnccl(?:Get|Comm|Group|All|Reduce|Broadcast|Send|Recv)\w* failed" + GOES_ON,
+    ),
     Signature("DistNetworkError"),
     # c10d's own log, of which a paste may lack the exception
     *any_of("client socket has timed out", "TCP client failed to connect", pattern=r"\[c10d\]", library="torch"),
@@ -156,7 +172,8 @@ _PORT: Final = (
         r"|could not bind (?:to )?port (?P<taken>\d{2,5})"
         r"|port `?(?P<other>\d{2,5})`?, but another process is utilizing it",
     ),
-    Signature("ailed to bind", r"[Ff]ailed to bind .{0,60}(?:port|address|:)\D{0,6}(?P<port>\d{2,5})?"),
+    Signature("is held by pid ", r"\bport (?P<port>\d{2,5}) is held by pid"),
+    Signature("ailed to bind", r"[Ff]ailed to bind (?!.*\bcuda:).{0,60}(?:port|address|:)\D{0,6}(?P<port>\d{2,5})?"),
     Signature("failed to listen on any local network address"),
     Signature("port is already allocated"),
     Signature("Only one usage of each socket address"),

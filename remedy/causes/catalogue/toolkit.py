@@ -7,6 +7,7 @@ from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     BUILD_FAILED,
+    GOES_ON,
     INSUFFICIENT_DRIVER,
     JIT_AT_WORK,
     NINJA_127,
@@ -111,7 +112,7 @@ def _ran_from_list(case: Case) -> Claim | None:
 
 # gcc and EDG put the header between colons or quotes; the words around it are translated, the header is not.
 _HEADERS: Final = (
-    r"(?P<header>(?:cu(?:rand|blas|sparse|solver|fft|da|dnn|pti|file)\w*|nvrtc|nvToolsExt\w*|nvml|nccl|vector_types|nvJitLink"
+    r"(?P<header>(?:cu(?:rand|blas|sparse|solver|fft|da|dnn(?!_frontend)|pti|file)\w*|nvrtc|nvToolsExt\w*|nvml|nccl|vector_types|nvJitLink"
     r"|nvPTXCompiler|cooperative_groups|device_launch_parameters|driver_types|host_config|texture_fetch_functions)"
     r"(?:\.h|\.hpp|\.cuh)|(?:cub|thrust|nv|cuda/std|cuda|crt|nvtx3|cooperative_groups|mma)/[\w./]+|nv/target"
     r"|cuda/std/\w+)"
@@ -131,13 +132,13 @@ _HEADER_MISSING: Final = (
     Signature("/include/", r"No such file or directory: ['\"]/\S*/include/" + _HEADERS + r"['\"]"),
     Signature(": No such file", r"^" + _HEADERS + r": No such file"),
     Signature("cannot open source file", r"cannot open source file \"" + _HEADERS + r"\""),
-    Signature("ould not find", r"[Cc]ould not find (?:the )?(?:header )?['\"]?" + _HEADERS),
-    Signature(".h", _HEADERS + r"['\"]?:? (?:was )?not found"),
+    Signature("ould not find", r"[Cc]ould not find (?:the )?(?:header )?['\"]?" + _HEADERS + GOES_ON),
+    Signature(".h", _HEADERS + r"['\"]?:? (?:was )?not found" + GOES_ON),
 )
 
 
 _NO_HEADERS: Final = (
-    *any_of("annot find CUDA headers in", "ailed to find CUDA headers", pattern=""),
+    *any_of("annot find CUDA headers in", "ailed to find CUDA headers", "CUDA Toolkit headers not found", pattern=""),
     *cmake.NO_HEADER,
 )
 
