@@ -132,9 +132,7 @@ MISSING: Final = (
         r"|(?!.*may be because).*\bdependencies are not installed)"
         r"|(?:do not|don't) (?:seem to )?have "
         + _IN_QUOTES.format("module3")
-        + r" installed"
-        + GOES_ON
-        + r"|[Ee]nsure (?:that )?the "
+        + r" installed(?!, using)|[Ee]nsure (?:that )?the "
         + _IN_QUOTES.format("module4")
         + r" (?:python )?package is (?:properly |correctly )?installed"
         r"|(?:[Uu]nable to|[Cc]ould not|[Ff]ailed to) import (?P<module5>\w+)\S*, please make sure it is installed",

@@ -311,7 +311,9 @@ SHARED_OBJECT: Final = Signature(
 # ld.so writes a colon, who retypes its line often none: then only a name that can't be prose counts. A name in marks
 # of emphasis or quotation may have lost its leading underscore to them.
 UNDEFINED_SYMBOL: Final = Signature(
-    "undefined symbol", r"undefined symbol(?:: [*`'\"]*| (?=_Z|cu[A-Z]))(?P<symbol>\w+)"
+    # (Warp's of a name in a kernel's source is none of a loader's)
+    "undefined symbol",
+    r"(?<!Referencing )undefined symbol(?:: [*`'\"]*| (?=_Z|cu[A-Z]))(?P<symbol>\w+)",
 )
 # Triton's table of PTX versions ends before the release of the ptxas that it was given (NVIDIA's backend, compiler.py).
 LATER_PTXAS: Final = Signature(

@@ -254,7 +254,9 @@ _DOWNLOAD: Final = (
         r"|retriev)\w* .{0,40}cubin",
     ),
     Signature(
-        "artifact", r"(?:[Ff]ailed|[Uu]nable|[Cc]ould not).{0,30}(?:download|fetch).{0,60}(?:artifact|kernel|cubin)"
+        "artifact",
+        r"(?:[Ff]ailed|[Uu]nable|[Cc]ould not).{0,30}(?:download|fetch)(?! (?:the )?model\b).{0,60}"
+        r"(?:artifact|kernel|cubin)",
     ),
     Signature(
         "hecksum",

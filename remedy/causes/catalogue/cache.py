@@ -46,11 +46,12 @@ _STALE: Final = (
     # a home directory that machines of different releases share
     Signature("version `", r"version [`']\w+_[\d.]+' not found \(required by \S*" + _CACHED_SO + r"\.so"),
     Signature("cached_ops", r"cached_ops\S*\.so.*(?:cannot open shared object|undefined symbol|mismatch)"),
-    Signature(
-        "stale",
-        r"stale (?:JIT |compile |kernel |flashinfer )?cache|cache (?:is|was) stale|[Cc]ache .{0,40}built (?:with"
-        r"|for|by) (?:a )?(?:different|another|older)",
-    ),
+)
+# There are caches of much else: the line has to speak of kernels, or to name where they are kept.
+_SAID_STALE: Final = Signature(
+    "stale",
+    r"stale (?:JIT |compile |kernel |flashinfer )?cache|cache (?:is|was) stale|[Cc]ache .{0,40}built (?:with"
+    r"|for|by) (?:a )?(?:different|another|older)",
 )
 _IN_CACHE: Final = any_of(
     "_compile",
@@ -76,10 +77,15 @@ _BAD_JSON: Final = Signature("JSONDecodeError", weak=True)
 _TRITON_CACHE: Final = Signature("triton", r"\.triton/cache|triton/runtime/cache\.py", weak=True)
 
 
+def _of_kernels(text: str) -> bool:
+    return rules.speaks_of_kernels(text) or rules.is_jit_cache(text)
+
+
 def _stale(case: Case) -> Claim | None:
     modules = case.hits(*CACHED_MODULE)
     missing = tuple(hit for hit in case.hits(SHARED_OBJECT) if any(near(hit, module) for module in modules))
     said = tuple(hit for hit in case.hits(*_STALE) + missing if not re.search(_NEVER_BUILT, hit.line.text))
+    said += tuple(hit for hit in case.hits(_SAID_STALE) if _of_kernels(hit.line.text))
     if said:
         return claim_from(said)
     inside, told = case.hits(*_IN_CACHE), case.hits(_CORRUPTED, *_OUTDATED)
@@ -166,6 +172,7 @@ _WAITING: Final = (
     ),
     # py-spy and faulthandler stacks of a process that waits
     Signature("filelock", r"acquire \(\S*filelock/", library="flashinfer"),
+    Signature("stale lock file", r"compil.*stale lock file", library="megatron"),
     Signature("could not be acquired", r"file lock '?[^']*\.lock"),
 )
 # The file that torch's baton is, as programs name it that look before they load: ranks that build at once see it too.
@@ -244,6 +251,7 @@ CAUSES: Final = (
         judge=_stale,
         signatures=(
             *_STALE,
+            _SAID_STALE,
             *_IN_CACHE,
             *_OUTDATED,
             _CORRUPTED,

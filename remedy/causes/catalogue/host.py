@@ -34,7 +34,7 @@ _NO_COMPILER: Final = (
         "fatal error: ",
         r"fatal error: (?:std(?:io|lib|def|int)|math|limits|assert|string|features|errno|bits/[\w-]+|sys/cdefs)\.h: \S",
     ),
-    Signature("No host compiler specified"),
+    Signature("o host compiler ", r"[Nn]o host compiler (?:was )?(?:specified|found)"),
     Signature("Compiler: ", r"Compiler: (?P<compiler>\S+) is not found", library="inductor"),
     *any_of(
         "requires a C",
@@ -249,7 +249,12 @@ CAUSES: Final = (
             ),
             Signature("pyconfig.h", r"[:：] ?(?:[\w./-]+/)?pyconfig\.h[:：]"),
             Signature("Could NOT find Python", r"missing: .*(?:Development|(?i:python)\w*_INCLUDE)"),
-            Signature("Python.h"),
+            # in whatever language; a sentence about what includes it tells of no lack
+            Signature(
+                "Python.h",
+                r"(?i)(?:error|fehler|fatal|erreur|erro\b|ошибк|오류|错误|エラー|unable|annot|could not|не удается"
+                r"|\bno\b|\bnot\b|missing|need).*Python\.h|Python\.h.*(?:\bnot\b|no such|missing|没有|install)",
+            ),
         ),
         page=Page(
             meaning="Triton and torch compile small C modules against the interpreter that runs the service. They need "

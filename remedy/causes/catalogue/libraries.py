@@ -182,6 +182,7 @@ _VERSIONS: Final = (
     *OTHER_ARGUMENTS,
     Signature("does not match with NVSHMEM host library version", library="nvshmem"),
     Signature("selected bootstrap returned an incompatible version", library="nvshmem"),
+    Signature("was compiled with NCCL version", library="nccl"),
     Signature("NCCL version", r"NCCL version [\d.]+ or (?:higher|newer|later) is required"),
     Signature("load custom C++ ops", library="torch"),
     Signature(

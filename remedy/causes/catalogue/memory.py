@@ -68,7 +68,10 @@ _GPU_MEMORY: Final = (
         r"^(?!.*ggml_backend_cpu).*(?:unable|failed) to allocate (?:(?!CPU)\w+ )?(?:pp )?buffers?"
         r"|allocating [\d.]+ MiB on device \d+: cudaMalloc failed",
     ),
-    Signature("ailed to allocate", r"[Ff]ailed to allocate .{0,60}(?:GPU|CUDA|device|VRAM)"),
+    Signature("ailed to allocate", r"[Ff]ailed to allocate .{0,60}(?:GPU|CUDA|device(?! '?cpu)|VRAM)"),
+    # mistral.rs and vLLM
+    *any_of("Num GPU blocks is 0", "ut of memory while warming up", pattern=""),
+    Signature("odel does not fit on ", r"odel does not fit on (?:the devices|this system|the GPU|device)"),
     Signature("_STATUS_ALLOC_FAILED", r"\bCU(?:BLAS|SPARSE|SOLVER|RAND)_STATUS_ALLOC_FAILED"),
     Signature("DEVICE_ALLOCATION_FAILED"),
     # torch, of its first call

@@ -77,7 +77,8 @@ _NOT_FOUND: Final = (
         "is not a directory",
         # a server's answer to a client who asked for another model is no fault of its start
         # (nor is what LiteLLM says of a model whose price it does not know)
-        pattern=r"(?i)^(?!.*(?:the model `[^`]*` does not exist|not found in (?:cost map|router)|, skipping)).*"
+        pattern=r"(?i)^(?!.*(?:the model `[^`]*` does not exist|not found in (?:cost map|router)|, skipping"
+        r"|found.*\bdownload(?:ing)?\b.{0,20}(?:model|it|\.\.\.))).*"
         r"(?<![a-z0-9]_)model (?:path|file|directory|dir)? ?['\"`]?(?P<model>(?!(?:attribute|class|type) )\S*?)['\"`]?"
         r" ?(?:does not exist|doesn't exist|not found|is not a directory)",
         needs="odel",
@@ -96,18 +97,34 @@ _NOT_FOUND: Final = (
         "o models found",
         "o model file",
         "o checkpoint",
-        pattern=r"(?i)\bno (?:model(?: file)?|checkpoint)s? (?:was |were )?found (?:in|under|inside|at) [`'\"]?"
-        r"(?P<model>[^\s`'\"]+)(?!.*(?:download|scratch))",
+        pattern=r"(?i)\bno (?:model(?: file)?|checkpoint(?: file)?)s? (?:was |were )?found (?:in|under|inside|at) "
+        r"[`'\"]?(?P<model>[^\s`'\"]+)(?!.*(?:download|scratch))",
     ),
     Signature("necessary to load this pretrained model", r"the file (?P<model>\S+) which", library="diffusers"),
     Signature("error loading model", r"error loading model: .*(?:No such|failed to open|not found)"),
     Signature("is not a valid model", r"is not a valid model"),
     *any_of(
         "o safetensors ",
-        "o .safetensors ",
-        pattern=r"[Nn]o \.?safetensors (?:weights |files? )?found(?!.*(?:[Tt]rying|[Ff]all|\.bin))",
+        "safetensors",
+        ".gguf file found",
+        pattern=r"[Nn]o ['`\"]?\.?safetensors['`\"]? (?:weights |files? )?found(?!.*(?:[Tt]rying|[Ff]all|\.bin))"
+        r"|\bno \.gguf file found|(?:ould not find|[Mm]issing|no file named) "
+        r"['\"`]?(?:pytorch_|adapter_)?model\.safetensors"
+        r"|Error: .*model\.safetensors['\"`]? not found in",
     ),
-    Signature("ot found", r"FileNotFoundError: (?:\w+ )?[Cc]heckpoint (?:file )?not found", needs="heckpoint"),
+    # weights and tokenizers that are named by their place
+    *any_of(
+        "heckpoint",
+        "okenizer",
+        pattern=r"Error: (?:.{0,30} )?(?:[Cc]heckpoint|[Tt]okenizer)(?: (?:path|file|directory|dir))? "
+        r"(?P<model>/?\S*? ?)(?:does not exist|(?:was |is )?not found)(?: at|:|!|$)(?!.*scratch)",
+    ),
+    *any_of(
+        "download model",
+        "download the model",
+        pattern=r"(?:[Ff]ailed to|[Cc]ould not|[Uu]nable to) download (?:the )?model\b",
+    ),
+    Signature("epository not found for", r"[Rr]epository not found for (?P<model>\S+)"),
     Signature("heck if the tokenizer exists or the model path", library="colossalai"),
     Signature("The request model: ", r"The request model: (?P<model>\S+) does not exist", library="modelscope"),
     Signature("Unable to open file ", r"file '?[\w.-]+'? in model(?: '(?P<model>[^']+)')?", library="ctranslate2"),
@@ -164,7 +181,12 @@ CAUSES: Final = (
             Signature("GatedRepoError"),
             Signature("gated repo"),
             # pyannote's, around what the hub answered
-            Signature("gated", r"be because the \w+ is (?:private or )?gated|is private or gated:? so make"),
+            Signature(
+                "gated",
+                r"be because the \w+ is (?:private or )?gated|is private or gated:? so make"
+                r"|(?:[Rr]epo|[Rr]epository|[Mm]odel)\b.{0,60} is gated\b(?! (?:on|by))",
+            ),
+            Signature("nauthorized for URL"),
             Signature("is restricted", r"Access to model .* is restricted"),
             # with "Repository Not Found" behind it the hub says that there is no such name, or none for anyone unknown
             Signature("401 Client Error", r"^(?!.*RepositoryNotFoundError).*401 Client Error"),

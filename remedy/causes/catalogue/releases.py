@@ -27,7 +27,7 @@ from remedy.hints import Final
 _OR_NEWER: Final = r"(?:\+| ?(?:or|and) (?:higher|newer|later|above|greater|up)\b)"
 # A set-up script's least release, where the sentence names the compiler itself or the GPU's target that it is for. What
 # speaks of torch or of the driver demands another CUDA, and who says that nothing was found means no age.
-_NOT_OTHERS: Final = r"^(?!.*(?i:driver|torch|not found|no nvcc|install|find))"
+_NOT_OTHERS: Final = r"^(?!.*(?i:driver|torch|not found|no nvcc|install|find|please ensure))"
 _DEMAND: Final = (
     _NOT_OTHERS + r".*\b(?:(?:(?i:nvcc)|CUDA (?i:toolkit|compiler))(?i: version)?(?: (?:must|should) be)?"
     r" ?(?:>=? ?)?1\d\.\d+"

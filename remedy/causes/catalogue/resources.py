@@ -167,13 +167,19 @@ _PORT: Final = (
         "bind to port",
         "bind port",
         "another process is utilizing",
+        "port already in use",
+        "a port for",
         pattern=r"(?i)(?:can ?not|could not|couldn't|unable to|failed to) (?:find|get|allocate) (?:an? |any )?"
         r"(?:empty|free|open|unused|available) port|\bno (?:empty|free|open|unused|available) ports?\b"
         r"|could not bind (?:to )?port (?P<taken>\d{2,5})"
+        r"|(?<!is the )port already in use|(?:failed|unable) to find a port for"
         r"|port `?(?P<other>\d{2,5})`?, but another process is utilizing it",
     ),
     Signature("is held by pid ", r"\bport (?P<port>\d{2,5}) is held by pid"),
-    Signature("ailed to bind", r"[Ff]ailed to bind (?!.*\bcuda:).{0,60}(?:port|address|:)\D{0,6}(?P<port>\d{2,5})?"),
+    Signature(
+        "ailed to bind",
+        r"[Ff]ailed to bind (?!.*(?:\bcuda:|CUDA|Multicast)).{0,60}(?:port|address|:)\D{0,6}(?P<port>\d{2,5})?",
+    ),
     Signature("failed to listen on any local network address"),
     Signature("port is already allocated"),
     Signature("Only one usage of each socket address"),
