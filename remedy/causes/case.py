@@ -130,8 +130,8 @@ class Case:
         return value
 
 
-#: An exception as Python prints it, with or without its words.
-_RAISED: Final = r"(?:[\w.]+\.)?\w+(?:Error|Exception)(?:: |:?$)"
+#: An exception as Python prints it, with or without its words, or a server's answer that is an error.
+_RAISED: Final = r"(?:[\w.]+\.)?\w+(?:Error|Exception)(?:: |:?$)|\{? *\"error(?:_type)?\": ?[{\"]"
 
 #: Lines of one message stand this near to one another; of several ranks at once, so many times as far.
 _NEAR = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from remedy.causes import catalogue, claims, passed
+from remedy.causes import acted, catalogue, claims, passed
 from remedy.causes.case import Case, by_signatures
 from remedy.causes.entry import Cause, Claim, Signature, Weight
 from remedy.causes.scan import Scan, Scanner
@@ -132,6 +132,7 @@ def scanner(*also: Signature) -> Scanner:
             SHUT_DOWN,
             NOT_IMPORTED,
             *FELL_BACK,
+            *acted.SIGNATURES,
             *also,
         )
     )
@@ -232,6 +233,7 @@ def _claims(case: Case) -> list[Found]:
         claim = claims.combined(case, cause, cause.judge(case) if cause.judge else by_signatures(case, cause))
         if claim is not None:
             made.append((cause, claim))
+    made = acted.since(case, made)
     # What else the log tells of, if only in passing: it stands at that, not at what it was warned of or will meet.
     others = tuple(
         said

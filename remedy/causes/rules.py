@@ -259,6 +259,13 @@ def linked_elsewhere(facts: PartialFacts) -> str | None:
     return f"a cached module is linked with CUDA {major}'s runtime, torch is built for CUDA {dotted(facts.torch_cuda)}"
 
 
+def linked_past_driver(facts: PartialFacts) -> bool:
+    """Whether a cached module is linked with the runtime of the nvcc that built it, and the driver is too old for that
+    release: the linker took what it should."""
+    major = library_major(facts.linked_cudart) if facts.linked_cudart else None
+    return facts.nvcc is not None and facts.nvcc[0] == major and nvcc_newer_than_driver(facts) is not None
+
+
 def library_major(name: str) -> int | None:
     """The major of a library's file name: libcudart.so.12 is 12."""
     found = re.search(r"\.so\.(\d+)", name) or re.search(r"(\d{2})", name)

@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
+from remedy.causes import coming_up
 from remedy.causes.anchors import Anchors
 from remedy.causes.case import Hit
 from remedy.causes.entry import Signature
@@ -98,38 +99,6 @@ NOISE: Final = (
 # DeepGEMM ends this warning without a line end: the next message stands behind it.
 _UNENDED: Final = "for the best DeepGEMM performance"
 _FOREIGN: Final = frozenset(FOREIGN)
-# A program that has come up says one of these; a fatal line may still follow.
-READY: Final = (
-    "The server is fired up and ready to roll",
-    "Application startup complete",
-    "server is listening on http",
-    "Uvicorn running on http",
-)
-# The end of a process, whatever its reason.
-DIED: Final = (
-    "Main process exited",
-    "Failed with result",
-    "core dumped",
-    "Segmentation fault",
-    "terminate called",
-    # assert(3), CUDA's of a kernel, ggml's, and glog's of a check
-    "Assertion `",
-    "GGML_ASSERT(",
-    "*** Check failure stack trace",
-    "Fatal Python error",
-    "ngine core initialization failed",
-    "EngineDeadError",
-    "fatal signal",
-    "sigquit from a child",
-    "usually means one child failed",
-    "died, exit code",
-    "is dead.",
-    "xit code: -",
-    "Killed",
-    # SGLang's servers ask themselves once, and end where the answer is not theirs
-    "Initialization failed. warmup error",
-    "warmup failed; aborting startup",
-)
 
 
 @dataclass
@@ -194,7 +163,7 @@ class Scanner:
         self._by_anchor: dict[str, list[Signature]] = {}
         for signature in signatures:
             self._by_anchor.setdefault(signature.anchor, []).append(signature)
-        words = (*self._by_anchor, *_ERROR_WORDS, *READY, *DIED, *FOREIGN)
+        words = (*self._by_anchor, *_ERROR_WORDS, *coming_up.WORDS, *FOREIGN)
         self._anchors = Anchors(words)
         # A shape has no digits and no ids, so one that may stand for a word with either can't be called empty; nor
         # one of JSON's escapes, which are digits for the most part.
@@ -371,9 +340,9 @@ class Scanner:
 
     def _note(self, line: Line) -> None:
         """Remember the first error-like lines, the latest coming up and the latest end."""
-        if any(word in line.text for word in READY):
+        if coming_up.says_ready(line.text):
             self._result.ready = line
-        if any(word in line.text for word in DIED):
+        if any(word in line.text for word in coming_up.DIED):
             self._result.died = line
         if TRACEBACK in line.text:
             self._in_traceback = True

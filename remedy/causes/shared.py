@@ -192,8 +192,10 @@ OVERSIZED: Final = any_of(
     pattern=r"Entry function .* uses too much|allocation failed with register count",
     weak=True,
 )
+# What ninja itself stops of, before it runs a command (src/ninja.cc, build.cc, manifest_parser.cc): no compiler's word.
+_NINJA_ITSELF: Final = Signature("ninja: ", r"^ninja: (?:error|fatal): ", weak=True)
 #: Lines of a build that failed which say why, and that it was no matter of this machine's toolkit.
-TOLD_WHY: Final = (OTHERS_HEADER, OTHERS_API, *OTHERS_NAME, HOST_OPTION, *OVERSIZED, *COMPILER_CRASHED)
+TOLD_WHY: Final = (OTHERS_HEADER, OTHERS_API, *OTHERS_NAME, HOST_OPTION, *OVERSIZED, *COMPILER_CRASHED, _NINJA_ITSELF)
 # A build that ran ROCm's compiler, by the command or the rule of ninja: who only looks for it, as those do that ask for
 # every make of GPU in turn, names it as well.
 HIPCC: Final = Signature(

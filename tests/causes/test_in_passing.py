@@ -258,3 +258,53 @@ def test_torch_finds_no_driver_before_its_module_is_loaded() -> None:
     assert engine.explain([asked]).root.id == "libcuda-missing"
     assert engine.explain([asked, loaded]).root.id == "gpu-not-ready"
     assert engine.explain([loaded, asked]).root.id == "libcuda-missing"
+
+
+FIRST = "RuntimeError: Could not find nvcc and default cuda_home='/usr/local/cuda' doesn't exist"
+THEN = "[Errno 98] error while attempting to bind on address ('0.0.0.0', 30000): address already in use"
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        ("root@gpu:~# systemctl restart sglang", "nvcc-not-found"),
+        ("root@gpu:~# apt-get install -y cuda-nvcc-12-9 && systemctl restart sglang", "port-in-use"),
+        (
+            "[root@gpu ~]# ln -sfn /usr/local/cuda-12.9 /usr/local/cuda\nsystemd[1]: Started sglang.service.",
+            "port-in-use",
+        ),
+        # nothing was started since, so what follows is of no start
+        ("root@gpu:~# apt-get install -y cuda-nvcc-12-9", "nvcc-not-found"),
+        # a comment is no prompt
+        ("# pip install vllm\n# vllm serve x", "nvcc-not-found"),
+    ],
+)
+def test_a_failure_that_somebody_has_acted_on_is_not_that_of_now(between: str, expected: str) -> None:
+    assert engine.explain([FIRST, *between.splitlines(), THEN]).root.id == expected
+
+
+def test_a_change_that_mended_nothing_leaves_the_first_failure() -> None:
+    again = ["root@gpu:~# pip install -U sglang && systemctl restart sglang", FIRST]
+    assert engine.explain([FIRST, *again]).root.id == "nvcc-not-found"
+
+
+def test_a_silence_of_seconds_is_no_wait_for_a_lock() -> None:
+    for silent, expected in ((8, "unknown"), (1200, "jit-cache-locked")):
+        facts = facts_file.from_mapping({"flashinfer": "0.2.3", "silent_s": silent})
+        assert engine.explain(["Loading JIT ops: norm"], facts).root.id == expected
+
+
+@pytest.mark.parametrize(("nvcc", "expected"), [("13.0", "nvcc-too-new"), ("12.8", "cuda-library-not-linkable")])
+def test_a_module_of_a_runtime_past_the_driver_is_its_compilers_or_its_linkers(nvcc: str, expected: str) -> None:
+    facts = {"torch_cuda": "12.8", "driver": "570.172.08", "linked_cudart": "libcudart.so.13", "nvcc": nvcc}
+    log = ["sampling failed with error code CUDA driver version is insufficient for CUDA runtime version"]
+    assert engine.explain(log, facts_file.from_mapping(facts)).root.id == expected
+
+
+def test_a_server_that_answered_and_then_lost_its_runner_is_not_well() -> None:
+    answered = '[GIN] 2026/12/02 - 04:10:40 | 200 |  1.2s |  127.0.0.1 | POST     "/api/chat"'
+    lost = (
+        'level=ERROR source=sched.go:455 msg="error loading llama server" error="llama-server process has terminated"'
+    )
+    assert engine.explain([answered]).root.id == "healthy"
+    assert engine.explain([answered, lost]).root.id == "unknown"

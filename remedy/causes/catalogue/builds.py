@@ -132,6 +132,9 @@ _GAVE_UP: Final = (
     Signature("eadiness probe failed", weak=True),
     Signature("tartup probe failed", weak=True),
     Signature("unhealthy", weak=True),
+    # Monit (src/validate.c) and Pacemaker, which restart what does not answer in time
+    Signature("failed protocol test", weak=True),
+    Signature("Result of start operation", r"Result of start operation for .*: Timed Out", weak=True),
     Signature(
         "imed out",
         r"(?i)(?:health|engine|start-?up|server|startup|initiali[sz]ation|worker|ready).{0,60}timed out"

@@ -230,7 +230,10 @@ def _locked(case: Case) -> Claim | None:
 
 def _silent_load(case: Case, loading: tuple[Hit, ...], seen: tuple[Evidence, ...]) -> Claim | None:
     """A build began and nothing was heard of it since. Versions whose locks die with their holder only take long."""
-    version = case.facts.flashinfer
+    version, silence = case.facts.flashinfer, case.facts.silent_s
+    if not seen and silence is not None:
+        # Somebody looked at the clock: no build of these takes less than this, and nobody waited for it in vain.
+        return None
     baton = version is None or not versions.at_least(version, _BATON_UNTIL)
     if seen or (baton and version is not None):
         return claim_from(loading, seen, certainty="likely", weight=Weight.DECISIVE)

@@ -143,6 +143,11 @@ def _unsupported(case: Case) -> Claim | None:
 
 
 _HIPCC_MISSING: Final = Signature("hipcc", r"hipcc: (?:command )?not found|No such file or directory: '\S*hipcc'")
+# TVM-FFI's builder asks for AMD's compiler and GPUs once it has chosen that backend (tvm_ffi, cpp/extension.py).
+_ROCM_ASKED: Final = (
+    Signature("Could not detect ROCm GPU architecture automatically", library="tvm-ffi"),
+    Signature("Could not find ROCm installation", library="tvm-ffi"),
+)
 _AMD: Final = r"(?i)\b(?:AMD|MI\d{2,3}|Radeon|Instinct|gfx\d)"
 
 
@@ -150,7 +155,7 @@ def _rocm(case: Case) -> Claim | None:
     gpu, facts = case.facts.gpu or "", case.facts
     known = (("GPU", gpu), ("nvcc", facts.nvcc), ("compute capability", facts.sm), ("NVIDIA driver", facts.driver))
     nvidia = [f"{name} {value if isinstance(value, str) else rules.dotted(value)}" for name, value in known if value]
-    hits = case.hits(_HIPCC_MISSING) or (case.hits(HIPCC) if nvidia else ())
+    hits = case.hits(_HIPCC_MISSING) or (case.hits(HIPCC, *_ROCM_ASKED) if nvidia else ())
     if not hits or re.search(_AMD, gpu):
         return None
     return claim_from(hits, tuple(case.fact(text) for text in nvidia[:1]))
@@ -327,7 +332,7 @@ CAUSES: Final = (
         summary="A kernel build chose ROCm's hipcc on a machine with NVIDIA GPUs.",
         advice="Set TVM_FFI_GPU_BACKEND=cuda in the unit; `remedy fix {unit}` does it.",
         judge=_rocm,
-        signatures=(HIPCC, _HIPCC_MISSING, NVCC_RUN),
+        signatures=(HIPCC, _HIPCC_MISSING, *_ROCM_ASKED, NVCC_RUN),
         observable=True,
         page=Page(
             meaning="TVM-FFI up to 0.1.12 builds for AMD as soon as any ROCm home is found, whatever GPU and torch are "

@@ -53,7 +53,8 @@ _NOT_FOUND: Final = (
         r"|\.safetensors(?:\.index\.json)?|\.gguf|tokenizer\S*|/models?/[^'\"]*))['\"]?",
     ),
     Signature("failed to open GGUF file", r"GGUF file '?(?P<model>[^']+)'?"),
-    Signature("gguf", r"(?:failed to (?:open|load)|no such file).{0,60}\.gguf|\.gguf.{0,40}No such file"),
+    # llama.cpp's server ends every load that failed with the words "failed to load model, '...'"
+    Signature("gguf", r"(?:failed to (?:open|load(?! model, '))|no such file).{0,60}\.gguf|\.gguf.{0,40}No such file"),
     # Triton's back ends
     Signature("' for model", r"unable to find (?:[\w ]+ )?'(?P<model>/[^']+)' for model"),
     Signature("not found, try pulling it first", r"model ['\"](?P<model>[^'\"]+)['\"] not found"),

@@ -69,7 +69,7 @@ def _newer_than_driver(case: Case) -> Claim | None:
     """Built here by a compiler that the driver is too old for. Where torch's own CUDA is as much too new for the
     driver, a wheel's library may be what failed, and the driver alone is at fault."""
     hits = case.hits(UNSUPPORTED_PTX, *UNSUPPORTED_PTX_CODE)
-    if case.has(*JIT_AT_WORK):
+    if case.has(*JIT_AT_WORK) or rules.linked_past_driver(case.facts):
         hits += case.hits(INSUFFICIENT_DRIVER)
     newer = rules.nvcc_newer_than_driver(case.facts)
     if not (hits and newer) or rules.torch_newer_than_driver(case.facts):

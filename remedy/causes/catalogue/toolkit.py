@@ -206,7 +206,7 @@ def _not_linkable(case: Case) -> Claim | None:
         return None if hits == driver_library_unlinked(case) else claim_from(hits)
     linked = rules.linked_elsewhere(case.facts)
     # With a driver that is too old for torch as well, no module is needed for these words.
-    served = not rules.torch_newer_than_driver(case.facts)
+    served = not (rules.torch_newer_than_driver(case.facts) or rules.linked_past_driver(case.facts))
     wrong = case.hits(_INVALID_HANDLE, *((INSUFFICIENT_DRIVER, _INSUFFICIENT_CODE) if served else ()))
     if linked:
         # Such a module shows in CUDA's own errors; beside others it is only there.
