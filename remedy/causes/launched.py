@@ -9,6 +9,13 @@ from __future__ import annotations
 from remedy.causes.entry import Signature, any_of
 from remedy.hints import Final
 
+#: Programs that units and containers are made for, by the names that they are started under.
+SERVERS: Final = (
+    r"(?:python[\d.]*|vllm|sglang|ollama|(?:ollama_)?llama[-_][\w-]+|uv|conda|lmdeploy|trtllm-serve|tritonserver"
+    r"|text-(?:generation-launcher|generation-server|embeddings-router)|koboldcpp|llamafile|local-ai|tabby|xinference"
+    r"|uvicorn|gunicorn|hypercorn|torchrun|accelerate|ray|litellm)"
+)
+
 _LAUNCHERS: Final = r"(?:nohup|timeout|nice|ionice|chrt|taskset|numactl|setsid|stdbuf|runuser|unshare|chroot)"
 
 

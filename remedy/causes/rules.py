@@ -197,10 +197,10 @@ def arch_list_fault(name: str, value: str, facts: PartialFacts) -> str | None:
 # Where JIT libraries keep what they compile; ~/.cache itself is made by the first of them. A home of "/" (no HOME in a
 # unit without User=) shows as a dot directory in the root.
 _JIT_CACHE: Final = (
-    r"/\.?triton(?:/|\b)|triton_?cache|flashinfer|torchinductor|torch_extensions|torch_compile|torch_aot_compile|inductor"
+    r"/\.?triton(?![\w-])|triton[_-]?cache|flashinfer|torchinductor|torch_extensions|torch_compile|torch_aot_compile|inductor"
     r"|tvm-ffi|tvm_ffi|deep_gemm|tilelang|tvm-debug|cutlass_python_cache|quack_cache|/\.nv\b|\.cupy|numba|cubins?\b"
     r"|cached_ops|kernel_cache|/\.cache/?$|/\.cache/(?:vllm|sglang|torch|triton)"
-    r"|^/\.(?!config|local|ssh|npm|docker|gradio|keras|matplotlib|streamlit)\w+|/\.config/vllm|__pycache__|_jit"
+    r"|^/\.(?!config|local|ssh|npm|docker|gradio|keras|matplotlib|streamlit|llamafile|lmstudio)\w+|/\.config/vllm|__pycache__|_jit"
 )
 # a program that a package brings is none, wherever the package is
 _NO_JIT_CACHE: Final = r"huggingface|modelscope|/hub\b|\.ollama|-packages/\S*/bin/[\w+-]+$"
@@ -212,6 +212,7 @@ _REFUSED_NAME: Final = r"[Dd]enied: ['\"](?P<name>[^'\"]*)"
 
 def is_jit_cache(path: str) -> bool:
     """Whether a path lies in a cache of compiled kernels (or is what such a cache is made in)."""
+    path = re.sub(r"\\+", "/", path)
     return bool(re.search(_JIT_CACHE, path)) and not re.search(_NO_JIT_CACHE, path)
 
 

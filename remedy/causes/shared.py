@@ -231,6 +231,8 @@ PERMISSION: Final = (
         # a line that ends in the colon goes on in the next one
         pattern=r"[Pp]ermission [Dd]enied(?:[^'\"/]{0,20}['\"]?(?P<path>[/~.][^'\",;]*[^'\",;:\s])|(?!: *$))",
     ),
+    # Windows, in its own language
+    Signature("[WinError 5]", r"\[WinError 5\] [^:'\"]{2,60}: ?['\"](?P<path>[^'\"]+)"),
     *any_of(
         ": permission denied",
         ": Permission denied",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from remedy.causes import rules
+from remedy.causes.build_killed import BUILD_KILLED, COMPILERS
 from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, HUB_UNREACHED, JIT_AT_WORK, NVCC_RUN, OUT_OF_MEMORY_KILL, TIMED_OUT
@@ -14,44 +15,10 @@ from remedy.hints import Final
 
 # --- jit-build-out-of-memory --------------------------------------------------------------------------------------
 
-_COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbinary|clang|ptxas-blackwell)"
-_BUILD_KILLED: Final = (
-    *any_of("FAILED: [code=", "status", pattern=r"FAILED: \[code=137\]|ninja.*(?:exit status|status) 137", needs="137"),
-    Signature("signal terminated program", r"[Kk]illed:? signal terminated program"),
-    # gcc in German, French, Spanish, Swedish and Finnish
-    *any_of(
-        "hat Programm",
-        "a terminé le programme",
-        "terminó el programa",
-        "avslutade programmet",
-        "-signaali päätti",
-        pattern=r"\bKilled\b.{0,10}(?:hat Programm|a terminé le programme|terminó el programa|avslutade programmet"
-        r"|päätti)",
-    ),
-    Signature("illed", r"^(?:\S*sh: )?(?:line )?(?:\d+: *)*(?:\d+ +)?Killed\s+\S*" + _COMPILERS + r"\b"),
-    Signature("died due to signal 9"),
-    Signature(
-        "terminated with signal 9", r"(?:^|[\s/])(?:collect2|nvcc|g\+\+|gcc|" + _COMPILERS + r")\b.* terminated with"
-    ),
-    Signature("internal compiler error: Killed"),
-    Signature("unable to execute command: Killed"),
-    Signature("memory exhausted", r"\bld(?:\.\w+)?: .*: memory exhausted"),
-    Signature("make", r"^(?:g?make: )?\*\*\* \[[^\]]+\.(?:o|so|a|cubin|ptx)\] (?:Killed|Error 137)", needs="*** ["),
-    Signature("exit successfully", r"`[^`]*\b(?:rustc|nvcc|cc|c\+\+|ld)\b[^`]*` \(signal: 9"),
-    Signature("oom-kill:", r"\btask=" + _COMPILERS + r",pid="),
-    Signature("virtual memory exhausted"),
-    Signature("emory allocation failure", r"(?:nvcc|ptxas|cicc|nvlink).*[Mm]emory allocation failure"),
-    Signature("heap memory may be exhausted"),
-    Signature(
-        "out of memory allocating", r"(?:cc1plus|cicc|ptxas|cudafe|\bas:|\bld:|\blto1:).*out of memory allocating"
-    ),
-    Signature("Cannot allocate memory", r"(?:nvcc|ninja|cicc|cc1plus|c\+\+|fork).*Cannot allocate memory"),
-    Signature("LLVM ERROR: out of memory"),
-)
 _KILLED: Final = Signature("Killed", r"^(?:> ?)?Killed\s*$", weak=True)
 # What make, ninja and pip say of the file or the wheel that they are at: the shell's word next to it is about that.
 _AT_WORK_ON: Final = (
-    *any_of("Building C", "Linking C", pattern=r"\[ *\d+%\] (?:Building|Linking) C\w* ", weak=True),
+    *any_of("Building C", "Linking C", pattern=r"\[ *\d+(?:%|/\d+)\] (?:Building|Linking) C\w* ", weak=True),
     # with its number, or as it is said again where it failed
     Signature("nvcc", r"^(?:\[\d+/\d+\] \S*nvcc |\S*nvcc\s.*\s-c\s)", weak=True),
     Signature("Building wheel for", weak=True),
@@ -71,9 +38,9 @@ _CODE_137: Final = any_of(
 
 def _build_killed(case: Case) -> Claim | None:
     victims = tuple(
-        hit for hit in case.hits(*OUT_OF_MEMORY_KILL) if re.fullmatch(_COMPILERS, hit.groups["victim"].strip())
+        hit for hit in case.hits(*OUT_OF_MEMORY_KILL) if re.fullmatch(COMPILERS, hit.groups["victim"].strip())
     )
-    hits = case.hits(*_BUILD_KILLED) + victims
+    hits = case.hits(*BUILD_KILLED) + victims
     if hits:
         return claim_from(tuple(sorted(hits, key=lambda hit: hit.line.number)))
     killed = case.hits(_KILLED, *_CODE_137)
@@ -96,14 +63,14 @@ _BUILDING: Final = (
         # what a build lacks, or that it fails, is said of one that did not get under way
         r"(?i)^(?!.*\b(?:missing|disabled|fails?|failed|failure|broken|breaks)\b).*"
         r"(?:(?:start|begin|entering|doing|running|trigger).{0,20}JIT|JIT[- ](?:compil|build|warm)"
-        r"|compil\w+ .{0,30}\bJIT\b|Building JIT)",
+        r"|compil\w+ .{0,30}\bJIT\b|Building JIT|extension \(JIT\))",
         weak=True,
     ),
     Signature(
         "ompil",
         # the operating system's kernel has modules as well
         r"^(?!.*\bdisabled\b)(?!.*\bfail(?:s|ed|ing)? to (?:compile|build)\b).*"
-        r"(?:[Cc]ompiling .{0,60}(?:kernel|(?<!kernel )module|op)s?\b|[Kk]ernels? (?!module)"
+        r"(?:begins to compile kernel|[Cc]ompiling .{0,60}(?:kernel|(?<!kernel )module|op)s?\b|[Kk]ernels? (?!module)"
         r".{0,30}(?:compil|build)|compiling (?:flashinfer|CUTLASS|deep_?gemm|kernels))",
         weak=True,
     ),
@@ -190,6 +157,10 @@ _KILLED_BY_9: Final = any_of(
 )
 
 
+# vLLM, of workers that it has not heard of for a minute
+_UNHEARD: Final = Signature("available shared memory broadcast block found", weak=True, library="vllm")
+
+
 def _cold(case: Case) -> Claim | None:
     building, gave_up, long = case.hits(*_BUILDING, *_LONG), _gave_up(case), case.hits(*_LONG)
     if case.has(*BUILD_FAILED):
@@ -204,8 +175,9 @@ def _cold(case: Case) -> Claim | None:
         # Who was killed was not stopped by one who waited: systemd and supervisors end a start with SIGTERM.
         weight = Weight.HINT if case.has(*_KILLED_BY_9) else Weight.NOTED
         return claim_from(long[-2:], certainty="possible", weight=weight)
-    if building and not case.errors:
-        return claim_from(building[-2:], certainty="possible", weight=Weight.HINT)
+    idle = building or case.hits(_UNHEARD)
+    if idle and not case.errors:
+        return claim_from(idle[-2:], certainty="possible", weight=Weight.HINT)
     return _nothing_wrong(case)
 
 
@@ -313,7 +285,7 @@ CAUSES: Final = (
         advice="`remedy fix {unit}` sets MAX_JOBS to what the memory allows (about 8 GiB a job for CUTLASS kernels).",
         judge=_build_killed,
         signatures=(
-            *_BUILD_KILLED,
+            *BUILD_KILLED,
             _KILLED_AMID,
             *OUT_OF_MEMORY_KILL,
             _KILLED,
@@ -347,7 +319,7 @@ CAUSES: Final = (
         advice="`remedy fix {unit}` builds them ahead of the start and raises TimeoutStartSec=.",
         judge=_cold,
         although_up=True,
-        signatures=(*_BUILDING, *_LONG, *_GAVE_UP, *_KILLED_BY_9, *BUILD_FAILED, *JIT_AT_WORK, NVCC_RUN),
+        signatures=(*_BUILDING, *_LONG, *_GAVE_UP, *_KILLED_BY_9, _UNHEARD, *BUILD_FAILED, *JIT_AT_WORK, NVCC_RUN),
         page=Page(
             meaning="The toolchain is right and at work. After an upgrade, or with an empty cache, the first start "
             "compiles dozens of kernels, and that takes from minutes to an hour.",

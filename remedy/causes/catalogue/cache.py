@@ -105,6 +105,8 @@ _NO_NAME: Final = Signature("getpwuid", r"getpwuid\(\): uid not found: (?P<uid>\
 _NO_HOME: Final = Signature(
     "ome directory", r"(?:[Cc]ould not|[Cc]annot|[Uu]nable to) determine (?:the )?home directory"
 )
+# getpass, of Python 3.13 and later, to the libraries that name their cache after the user
+_NO_USERNAME: Final = Signature("No username set in the environment")
 _NO_CACHE: Final = Signature(
     # with a path, it is asked whose cache that is
     "not writ",
@@ -117,7 +119,8 @@ _NO_LOCATOR: Final = Signature("no locator available for file", library="numba")
 # who makes it with its parents: one of these is a link to nowhere.
 _NO_PARENT: Final = Signature(
     "No such file or directory: ",
-    r"No such file or directory: ['\"](?P<path>/(?:home|nonexistent|root)(?!\S*\btmp\.pid_)[^'\"]*/\.(?:cache|triton)"
+    r"No such file or directory: ['\"](?P<path>/(?:home|nonexistent|root)"
+    r"(?!\S*(?:\btmp\.pid_|\.(?:json|cubin|ptx|so|ttir|ttgir|llir|py|o)\b|\btriton/cache/\w{16}))[^'\"]*/\.(?:cache|triton)"
     r"[^'\"]*|/[^'\"]*/\.(?:cache(?:/\w+)?|triton)(?=['\"]))",
     weak=True,
 )
@@ -137,7 +140,7 @@ def _unwritable(case: Case) -> Claim | None:
     denied = tuple(hit for hit in denied if denied_path(hit) or hit.line.number not in placed)
     refused = tuple(hit for hit in denied if _is_cache(hit))
     closed = tuple(hit for hit in case.hits(_NO_CACHE) if rules.is_jit_cache(hit.groups.get("path", "/.cache")))
-    hits = refused + closed + case.hits(_NO_NAME, _NO_HOME, _NO_TRITON_CACHE, _NO_LOCATOR)
+    hits = refused + closed + case.hits(_NO_NAME, _NO_USERNAME, _NO_HOME, _NO_TRITON_CACHE, _NO_LOCATOR)
     if hits:
         return claim_from(hits, behind(case, denied_path(hits[0]), hits[0].line.text))
     missing = tuple(hit for hit in case.hits(_NO_PARENT) if rules.is_jit_cache(hit.groups["path"]))
@@ -150,10 +153,10 @@ _WAITING: Final = (
     Signature(
         "baton", r"(?:[Ww]aiting for (?:the )?(?:lock|baton)|file_baton\.py|baton\.wait|baton release)", library="torch"
     ),
-    # what lies elsewhere on NFS is no cache, nor what a shell's program names: "ls: ...", "jq: error: ..."
+    # what lies elsewhere on NFS is no cache, nor is a source, nor what a shell's program names: "ls: ...", "jq: ..."
     Signature(
         "tale file handle",
-        r"^(?!(?:\S+: )?(?!ld\b)[a-z][\w.-]*: (?!.*(?:cache|jit|extension|lock)))"
+        r"^(?!.*fatal error: )(?!(?:\S+: )?(?!ld\b)[a-z][\w.-]*: (?!.*(?:cache|jit|extension|lock)))"
         r"(?:.*?['\" ](?P<before>/[^'\" :]+)['\"]?: )?.*?tale file handle(?::? ?['\"](?P<path>[^'\"]+))?",
     ),
     Signature("ESTALE"),
@@ -175,14 +178,31 @@ _WAITING: Final = (
     Signature("stale lock file", r"compil.*stale lock file", library="megatron"),
     Signature("could not be acquired", r"file lock '?[^']*\.lock"),
 )
+# Who reads data and models keeps them on NFS as well, and their frame stands right above such a line without a path.
+_READERS: Final = any_of(
+    "/datasets/",
+    "/huggingface_hub/",
+    "/transformers/",
+    "/safetensors/",
+    pattern=r"File \"[^\"]*/(?:datasets|huggingface_hub|transformers|safetensors)/[^\"]*\", line",
+    weak=True,
+)
 # The file that torch's baton is, as programs name it that look before they load: ranks that build at once see it too.
 _LOCK_FILE: Final = Signature("lock", r"^(?!.*\bErrno\b).*torch_extensions/(?:[^\s'\"]+/)?lock\b(?!\.)", weak=True)
 _LOADING: Final = Signature(
     "JIT", r"Loading JIT ops: ?\S+|not found, using JIT backend", weak=True, library="flashinfer"
 )
 _LOADED: Final = Signature("Finished loading JIT ops", weak=True, library="flashinfer")
-# torch's loader, from the folder that it looks at first to what it says once it holds the lock, or needs none.
-_ROOT: Final = Signature("as PyTorch extensions root", weak=True, library="torch")
+# torch's loader, from the folder that it looks at first to what it says once it holds the lock, or needs none. Those
+# who call it without its words say their own before, and end that line when it returns (NVIDIA's custom_ops, ColBERT).
+_ROOT: Final = any_of(
+    "as PyTorch extensions root",
+    "etting up PyTorch plugin",
+    "COLBERT_LOAD_TORCH_EXTENSION_VERBOSE",
+    pattern=r"as PyTorch extensions root|PyTorch plugin \\?\"\w+\\?\"\.\.\. *$|\bLoading \w+ extension \(set",
+    weak=True,
+    library="torch",
+)
 _WENT_ON: Final = any_of(
     "Emitting ninja build file",
     "Detected CUDA files",
@@ -195,6 +215,8 @@ _WENT_ON: Final = any_of(
 #: FlashInfer up to 0.2.5 builds through torch's loader, whose lock is a file that outlives a killed build.
 _BATON_UNTIL: Final = "0.2.6"
 _SILENCE: Final = 300.0
+#: Lines of a frame as Python prints it, with the marks below its source.
+_FRAME: Final = 3
 
 
 def _locked(case: Case) -> Claim | None:
@@ -205,7 +227,10 @@ def _locked(case: Case) -> Claim | None:
     if facts.silent_s is not None and facts.silent_s >= _SILENCE:
         seen.append(case.fact(f"silent for {facts.silent_s:.0f} s", "silent_s"))
     waiting = tuple(
-        hit for hit in case.hits(*_WAITING) if all(rules.is_jit_cache(path) for path in hit.groups.values() if path)
+        hit
+        for hit in case.hits(*_WAITING)
+        if all(rules.is_jit_cache(path) for path in hit.groups.values() if path)
+        and not any(0 < hit.line.number - frame.line.number <= _FRAME for frame in case.hits(*_READERS))
     )
     if waiting:
         return claim_from(waiting, tuple(seen))
@@ -216,7 +241,7 @@ def _locked(case: Case) -> Claim | None:
     open_ended = loading and (not finished or finished[-1].line.number < loading[-1].line.number)
     if open_ended and not case.errors:
         return _silent_load(case, loading[-1:], tuple(seen))
-    held = case.hits(_ROOT)
+    held = case.hits(*_ROOT)
     if held and case.ends_with(held) and not (case.errors or case.has(*_WENT_ON)):
         weight = Weight.DECISIVE if seen else Weight.NOTED
         return claim_from(held[-1:], tuple(seen), certainty="likely" if seen else "possible", weight=weight)
@@ -295,7 +320,10 @@ CAUSES: Final = (
         "write where compiled kernels are kept.",
         advice="`remedy fix {unit}` gives the service a cache folder of its own.",
         judge=_unwritable,
-        signatures=(*PERMISSION, READ_ONLY, _NO_NAME, _NO_HOME, _NO_CACHE, _NO_TRITON_CACHE, _NO_LOCATOR, _NO_PARENT),
+        signatures=(
+            *(*PERMISSION, READ_ONLY, _NO_NAME, _NO_USERNAME, _NO_HOME, _NO_CACHE, _NO_TRITON_CACHE, _NO_LOCATOR),
+            _NO_PARENT,
+        ),
         page=Page(
             meaning="Every JIT library makes a folder below the home directory at import or at the first build: "
             "~/.triton, ~/.cache/flashinfer, ~/.cache/tvm-ffi and others. It could not be made or written.",
@@ -324,7 +352,7 @@ CAUSES: Final = (
         summary="The service waits for a lock in a kernel cache whose holder is gone.",
         advice="`remedy fix {unit}` removes the lock after making sure that no build runs.",
         judge=_locked,
-        signatures=(*_WAITING, _LOCK_FILE, _LOADING, _LOADED, _ROOT, *_WENT_ON, RAISED),
+        signatures=(*_WAITING, *_READERS, _LOCK_FILE, _LOADING, _LOADED, *_ROOT, *_WENT_ON, RAISED),
         page=Page(
             meaning="torch up to 2.13 marks a build by a file named `lock` in the extension's folder. Whoever finds "
             "it waits, without a limit and without a word.",

@@ -32,7 +32,7 @@ GONE: Final = (
         "NVML",
         # vLLM and SGLang ask every platform whether it is here, and say twice that this one is not
         r"(?<!checking CUDA platform: )(?<!platform is not available because: )NVML Shared Library Not Found"
-        r"|[Ff]ailed to initialize NVML"
+        r"|[Ff]ailed to initialize NVML(?!: Insufficient)"
         r"|NVML: (?:Unknown Error|Not Found|Driver Not Loaded|GPU is lost)"
         r"|NVMLError_(?!FunctionNotFound|NotSupported|NoPermission)\w+"
         r"|NVML returned no GPU",

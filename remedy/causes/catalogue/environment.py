@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from remedy.causes.case import Case, claim_from
+from remedy.causes.containers import NO_ASSIGNMENT
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import NOT_ON_PATH
 from remedy.causes.types import Evidence
@@ -43,8 +44,8 @@ def _unit_environment(case: Case) -> Claim | None:
         return claim_from(case.hits(*NOT_ON_PATH), literal_path, certainty="likely")
     if warned:
         return claim_from(warned, faults)
-    if case.has(_UNSET_VARIABLE) and not case.errors:
-        return claim_from(case.hits(_UNSET_VARIABLE), faults + unexpanded, certainty="possible", weight=Weight.NOTED)
+    if case.has(*_UNSET_VARIABLE) and not case.errors:
+        return claim_from(case.hits(*_UNSET_VARIABLE), faults + unexpanded, certainty="possible", weight=Weight.NOTED)
     if case.variable("HOME") in ("unset", "") and case.has(_HOME_READ):
         return claim_from(case.hits(_HOME_READ), (case.fact("HOME is not set", "HOME"),), certainty="likely")
     weight = Weight.NOTED if faults or not case.errors else Weight.HINT
@@ -66,8 +67,13 @@ _LITERAL_HOME: Final = any_of(
     weak=True,
 )
 # systemd 254 and later, of $NAME in a command; MAINPID is unset behind a program that has ended
-_UNSET_VARIABLE: Final = Signature(
-    "unset environment variable", r"evaluates to an empty string: (?!MAINPID)(?P<variable>\w+)", weak=True
+_UNSET_VARIABLE: Final = any_of(
+    "unset environment variable",
+    # docker compose, of what its file takes from the shell's environment
+    "variable is not set. Defaulting",
+    pattern=r"evaluates to an empty string: (?!MAINPID)(?P<variable>\w+)"
+    r"|The \\?\"?(?P<name>\w+)\\?\"? variable is not set\.",
+    weak=True,
 )
 _ENVIRONMENT_WARNED: Final = (
     Signature(
@@ -86,6 +92,7 @@ _ENVIRONMENT_WARNED: Final = (
     Signature("specifiers in ", r"specifiers in '?(?P<assignment>[A-Za-z_]\w*=[^']*?)'?, ignoring"),
     Signature("nvalid environment variable name", r"variable name evaluates to an empty string: (?P<assignment>.*)"),
     Signature("HOME is not defined", r"\$HOME is not defined"),
+    *NO_ASSIGNMENT,
 )
 _HOME_READ: Final = Signature("envconfig", r"envconfig\.\w+\(|HOME is not defined", weak=True)
 
@@ -101,7 +108,14 @@ CAUSES: Final = (
         "read the unit's environment lines as they were meant.",
         advice="Compare what was written with what is set: `remedy show {unit}`.",
         judge=_unit_environment,
-        signatures=(*_ENVIRONMENT_WARNED, _LITERAL_VARIABLE, *_LITERAL_HOME, _HOME_READ, _UNSET_VARIABLE, *NOT_ON_PATH),
+        signatures=(
+            *_ENVIRONMENT_WARNED,
+            _LITERAL_VARIABLE,
+            *_LITERAL_HOME,
+            _HOME_READ,
+            *_UNSET_VARIABLE,
+            *NOT_ON_PATH,
+        ),
         page=Page(
             meaning="A variable reaches the program with another value than its author meant, or not at all.",
             origin="Environment= and EnvironmentFile= look like shell and are not. `$VAR` and `~` are taken literally; "

@@ -6,15 +6,20 @@ import re
 
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.launched import by_launcher
+from remedy.causes.launched import SERVERS, by_launcher
 from remedy.causes.shared import BUILD_PROGRAM, SHOW
+from remedy.causes.supervised import NOT_RUN
 from remedy.hints import Final
 
 _EXEC_STEP: Final = Signature("Failed at step EXEC spawning", r"spawning (?P<program>\S+?): ")
 # systemd 255 and later, and 248 to 254
 _EXEC_UNABLE: Final = Signature("Unable to locate executable", r"executable '(?P<program>[^']+)'")
 _EXEC_LOCATE: Final = Signature("Failed to locate executable ", r"locate executable (?P<program>\S+?): ")
-_EXEC_STATUS: Final = Signature("203/EXEC")
+_EXEC_STATUS: Final = (
+    Signature("203/EXEC"),
+    # of a command before the main one, from systemd 236 to 240
+    Signature("code=exited status=", r"status=203\b", needs="203"),
+)
 _EXEC_OLD: Final = Signature(": Failed to execute ", r"Failed to execute (?:(?P<program>/\S+?)|command): ")
 _EXEC_FORMAT: Final = Signature(
     "xec format error", r"(?:(?P<program>/\S+): )?[Ee]xec format error(?!: ['\"]" + BUILD_PROGRAM + r"['\"])"
@@ -24,24 +29,22 @@ _INTERPRETER: Final = any_of(
     "annot execute",
     pattern=r"(?P<program>/\S+): (?:.*bad interpreter|cannot execute: required file not found)",
 )
-_SERVERS: Final = (
-    r"(?:python[\d.]*|vllm|sglang|ollama|(?:ollama_)?llama[-_]server|uv|conda|lmdeploy|trtllm-serve"
-    r"|text-generation-launcher|uvicorn|gunicorn|hypercorn|torchrun|accelerate|ray|litellm)"
-)
 _NO_COMMAND: Final = Signature(
     "not found",
     r"(?:bash|/bin/sh|sh|\.sh|exec|env)\S*: (?:line )?(?:\d+: )*(?:exec:"
-    r" )?(?P<program>(?:[\w./-]*/)?" + _SERVERS + r"): (?:command )?not found",
+    r" )?(?P<program>(?:[\w./-]*/)?" + SERVERS + r"): (?:command )?not found",
 )
 # any other: a script goes on after it, unless it was the last thing that it ran
 _LAST_COMMAND: Final = Signature(
     "not found", r"sh: (?:line )?\d+: (?:exec: )?(?P<program>[\w.+-]+): (?:command )?not found", weak=True
 )
-_ENV_NO_PROGRAM: Final = Signature("env: ", r"env: ['‘\"]?(?P<program>[\w./\\-]+)['’\"]?: No such file or directory")
+_ENV_NO_PROGRAM: Final = Signature(
+    "env: ", r"env: ['‘\"]?(?P<program>[\w./\\-]+)['’\"]?: (?:No such file or directory|Permission denied)"
+)
 # a script's word for a program by its path
 _SCRIPT: Final = Signature(": No such file", r": line \d+: (?P<program>/\S*/bin/[^/\s:]+): No such file")
 # Go's words; crun's; uv's
-_NOT_RUN: Final = (
+_GO_NOT_RUN: Final = (
     # which runc repeats in quotes of its own
     Signature(
         "exec: ", r'exec: \\?"(?P<program>[^"\\]+)\\?": (?:executable file not|permission denied|stat |no such file)'
@@ -58,13 +61,13 @@ _NOT_SPAWNED: Final = (
         "ermission denied: '",
         "xec format error: '",
         "[Errno ",
-        pattern=r"\[Errno (?:2|8|13)\] [^:'\"]{2,80}: '(?P<program>(?:[\w.@+~-]*/)+s?bin/" + _SERVERS + r")'",
+        pattern=r"\[Errno (?:2|8|13)\] [^:'\"]{2,80}: '(?P<program>(?:[\w.@+~-]*/)+s?bin/" + SERVERS + r")'",
     ),
     *any_of(
-        " ENOENT", " EACCES", pattern=r"\bspawn (?P<program>(?:\S*/)?" + _SERVERS + r") E(?:NOENT|ACCES)\b(?!.*\bcwd\b)"
+        " ENOENT", " EACCES", pattern=r"\bspawn (?P<program>(?:\S*/)?" + SERVERS + r") E(?:NOENT|ACCES)\b(?!.*\bcwd\b)"
     ),
     Signature("fork/exec ", r"fork/exec (?P<program>[^\s:]+): (?:permission denied|exec format error)"),
-    Signature("fork/exec ", r"fork/exec (?P<program>(?:\S*/)?" + _SERVERS + r"): no such file"),
+    Signature("fork/exec ", r"fork/exec (?P<program>(?:\S*/)?" + SERVERS + r"): no such file"),
     # tokio prints the command that it was to start
     Signature(
         "kill_on_drop: ",
@@ -87,9 +90,10 @@ _SHELL_DENIED: Final = Signature(
 _STATUS_126: Final = any_of("status", "code", "exit", pattern=r"(?:status|code)(?:=|:? )126\b", weak=True, needs="126")
 _STATUS_127: Final = Signature("status=12", r"code=exited, status=12[67]\b", weak=True)
 #: What systemd or the kernel refused by its path, and what was looked for on PATH.
-_REFUSED: Final = (_EXEC_STEP, _EXEC_UNABLE, _EXEC_LOCATE, _EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, *_INTERPRETER)
+_REFUSED: Final = (_EXEC_STEP, _EXEC_UNABLE, _EXEC_LOCATE, *_EXEC_STATUS, _EXEC_OLD, _EXEC_FORMAT, *_INTERPRETER)
 _LOOKED_FOR: Final = (
-    *(_NO_COMMAND, _ENV_NO_PROGRAM, *_NOT_RUN, *_NOT_SPAWNED, _DASH_DENIED, _DASH_UNREAD, _SCRIPT, _EXEC_BUILTIN),
+    *(_NO_COMMAND, _ENV_NO_PROGRAM, *_GO_NOT_RUN, *_NOT_SPAWNED, _DASH_DENIED, _DASH_UNREAD, _SCRIPT, _EXEC_BUILTIN),
+    *NOT_RUN,
     *by_launcher(r"[\w./+-]+"),
 )
 

@@ -6,6 +6,7 @@ from remedy.causes import rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, NVCC_RUN, PERMISSION, READ_ONLY, TIMED_OUT
+from remedy.causes.telling import says_only_that
 from remedy.causes.types import Evidence
 from remedy.hints import Final
 
@@ -46,6 +47,8 @@ _HUB_CACHE: Final = any_of(
     "PermissionError at ",
     pattern=r"cache folder \((?P<path>[^)]+)\)|PermissionError at (?P<path2>\S+) when downloading",
 )
+# the kubelet, whose pod may not run as the user that its image names
+_NOT_AS_ROOT: Final = Signature("container has runAsNonRoot and ")
 _ADDRESS_FAMILY: Final = Signature("Address family not supported by protocol")
 _NOT_PERMITTED: Final = Signature(
     "peration not permitted",
@@ -98,6 +101,7 @@ _FOR_CERTAIN: Final = (
     _FORBIDDEN_CALL,
     *_DENIED_BY_LSM,
     _NVML_RIGHTS,
+    _NOT_AS_ROOT,
     *_HUB_CACHE,
 )
 
@@ -123,6 +127,27 @@ _STOPPING: Final = Signature("timed out", r"State 'stop-\w+' timed out|Stopping 
 
 # The kubelet's startupProbe does as TimeoutStartSec= does.
 _PROBE: Final = Signature("failed startup probe", weak=True)
+# Who starts servers and waits for them, with a patience of its own: Ollama for its runner, vLLM for its engine, SGLang
+# and LocalAI for what they launched, llama-swap, docker compose, the hosts of endpoints.
+_AWAITED: Final = (
+    r"\b(?:runner|llama-server|server|engines?|engine core|backend|model|shard|replica|container|endpoint)\b"
+)
+_WAITED: Final = any_of(
+    "imed out waiting for ",
+    "imeout waiting for ",
+    "failed to start within",
+    "ailed to start in time",
+    "did not become ",
+    "failed to be ready within",
+    "ealth check ",
+    "tartup probe failed",
+    "is unhealthy",
+    "not pass the ping health check",
+    pattern=rf"(?i)time(?:d )?out waiting for .{{0,40}}?{_AWAITED}.{{0,60}}?\b(?:start|ready|healthy|initial message)"
+    rf"|{_AWAITED}.{{0,60}}? (?:failed to (?:start|be ready) (?:within|in time)|did not become (?:ready|healthy))"
+    r"|health check (?:failed|timed out) after \d|startup probe failed|container \S+ is unhealthy|ping health check",
+    weak=True,
+)
 
 
 def _start_timeout(case: Case) -> Claim | None:
@@ -134,6 +159,12 @@ def _start_timeout(case: Case) -> Claim | None:
     result = case.hits(*_RESULT_TIMEOUT)
     if result and not case.has(_STOPPING) and not case.has(*BUILD_FAILED, NVCC_RUN):
         return claim_from(result, certainty="likely", weight=Weight.DECISIVE)
+    waited = case.hits(*_WAITED)
+    gave_up = {hit.line.number for hit in waited}
+    told = (line for line in case.errors if line.number not in gave_up and " probe" not in line.text)
+    if case.ready is None and all(says_only_that(line.text) for line in told):
+        # What they waited for may have failed, and said so in a log of its own.
+        return claim_from(waited, certainty="possible", weight=Weight.HINT)
     return None
 
 
@@ -189,7 +220,7 @@ CAUSES: Final = (
         summary="systemd stopped the service because it was not ready within TimeoutStartSec=; it was still loading.",
         advice="Raise it: `systemctl edit {unit}`, `[Service]`, `TimeoutStartSec=30min`.",
         judge=_start_timeout,
-        signatures=(*TIMED_OUT, _JOB_TIMEOUT, _PROBE, *_RESULT_TIMEOUT, _STOPPING),
+        signatures=(*TIMED_OUT, _JOB_TIMEOUT, _PROBE, *_WAITED, *_RESULT_TIMEOUT, _STOPPING),
         results=("timeout",),
         page=Page(
             meaning="A service of Type=notify or forking has to say that it is up within TimeoutStartSec=, 90 seconds "

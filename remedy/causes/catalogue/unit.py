@@ -5,6 +5,7 @@ from __future__ import annotations
 from remedy.causes.containers import NO_ENVIRONMENT_FILE, NO_USER
 from remedy.causes.entry import Cause, Page, Signature, any_of
 from remedy.causes.shared import SHOW
+from remedy.causes.supervised import NO_ACCOUNT, NO_DIRECTORY
 from remedy.hints import Final
 
 CAUSES: Final = (
@@ -55,6 +56,14 @@ CAUSES: Final = (
             Signature("is masked", r"Unit (?:file )?(?P<unit>\S+\.service) is (?P<why>masked)"),
             # the command is dropped; if it was not ExecStart=, the unit starts without it
             Signature("Unbalanced quoting, ignoring: ", r"(?P<why>Unbalanced quoting, ignoring: .*)", weak=True),
+            # systemctl of a unit that was never installed; an installer may ask for what is optional
+            *any_of(
+                ".service not found",
+                ".service could not be found",
+                ".service does not exist",
+                pattern=r"(?P<why>Unit (?:file )?\S+\.service (?:not found|could not be found|does not exist))",
+                weak=True,
+            ),
             Signature("Unit configuration has fatal error", r"(?P<why>Unit configuration has fatal error)"),
         ),
         load_states=("bad-setting", "error", "masked"),
@@ -84,6 +93,14 @@ CAUSES: Final = (
             Signature("Failed to load environment files"),
             *NO_ENVIRONMENT_FILE,
             Signature("Failed to open environment file", r"environment file '?(?P<path>[^':]+)"),
+            # service_spawn() fails of nothing else before it forks, or of little
+            *any_of(
+                "'start' task",
+                "esult: resources",
+                "esult 'resources'",
+                pattern=r"[Ff]ailed to (?:run|spawn) 'start' task|\(Result: resources|result 'resources'",
+                weak=True,
+            ),
         ),
         faults=("environment-file-missing", "environment-file-unreadable"),
         results=("resources",),
@@ -120,10 +137,13 @@ CAUSES: Final = (
             Signature("specified name already exists", r"User or group with specified name already exists"),
             # sudo, su, coreutils
             Signature("unknown user ", r"\bsudo: unknown user "),
-            Signature("does not exist or the user entry", r"\bsu: user \S+ does not exist"),
+            Signature("does not exist or the user entry", r"\b(?:su|runuser): user \S+ does not exist"),
             NO_USER,
-            Signature("nvalid user: ", r"\b(?:chown|install): invalid user: "),
+            *any_of("nvalid user", "nvalid group", pattern=r"\b(?:chown|chgrp|install): invalid (?:user|group):? "),
             Signature("Failed to resolve user", r"Failed to resolve user"),
+            # of a command before the main one, from systemd 236 to 240
+            Signature("code=exited status=", r"status=21[67]\b", needs="21"),
+            *NO_ACCOUNT,
         ),
         statuses=(216, 217),
         faults=("user-unknown",),
@@ -152,9 +172,11 @@ CAUSES: Final = (
         + "`.",
         signatures=(
             Signature("200/CHDIR"),
+            Signature("code=exited status=", r"status=200\b", needs="200"),
             Signature("Failed at step CHDIR"),
             Signature("Changing to the requested working directory failed"),
             Signature("WorkingDirectory= path is not absolute"),
+            *NO_DIRECTORY,
         ),
         statuses=(200,),
         absences=("directory-absent",),
@@ -182,6 +204,8 @@ CAUSES: Final = (
             Signature("start-limit-hit"),
             # systemctl
             Signature("start of the service was attempted too often"),
+            # supervisord's FATAL is its own limit
+            Signature("too many start retries too quickly", weak=True),
         ),
         results=("start-limit-hit",),
         page=Page(
