@@ -6,6 +6,7 @@ import re
 
 from remedy.causes import rules
 from remedy.causes.case import Case, Hit
+from remedy.causes.entry import Signature
 from remedy.causes.shared import (
     BUILD_FAILED,
     EMPTY_ARCHS,
@@ -20,6 +21,7 @@ from remedy.causes.shared import (
     NVRTC_ASKED,
     NVRTC_OF_TOOLKIT,
     NVRTC_TARGET,
+    OF_NONE,
     OLD_DISTUTILS,
     OLD_DRIVER,
     SHELL_NOT_FOUND,
@@ -178,6 +180,16 @@ def other_gpus_kernel(case: Case) -> bool:
         ""
     }
     return bool(wanted) and sm is not None and str(sm[0]) not in wanted
+
+
+#: Below a line that fails of a None there may be the frames of what it was given to, and marks below each.
+_BELOW: Final = 9
+
+
+def failed_of_none(case: Case, *lines: Signature) -> tuple[Hit, ...]:
+    """Errors of Python's that stand right below one of these lines of a traceback, which took a None for a value."""
+    frames = [hit.line.number for hit in case.hits(*lines)]
+    return tuple(hit for hit in case.hits(*OF_NONE) if any(0 < hit.line.number - number <= _BELOW for number in frames))
 
 
 def missing_programs(case: Case) -> tuple[Hit, ...]:

@@ -46,8 +46,15 @@ UNSUPPORTED_ARCH: Final = (
         pattern=r"nsupported (?:gpu|GPU) architecture (?P<open>')?(?:compute|sm|lto)_?"
         r"(?P<arch>(?(open)[^']*|[\w.+-]*))(?P<close>')?",
     ),
-    # candle's build script, which asks nvcc for its list first
-    Signature("nvcc cannot target gpu arch", r"cannot target gpu arch (?P<arch>\d+)", library="candle"),
+    # build scripts, which ask nvcc for its list first; candle's among them
+    *any_of(
+        "arch",
+        "sm_",
+        "compute_",
+        pattern=r"nvcc\S*(?: v?\d[\d.]*)? (?:cannot|can't|does not|doesn't) (?:target|compile for|support)"
+        r" (?:gpu arch |sm_|compute_)(?P<arch>\d+[af]?)\b",
+        needs="nvcc",
+    ),
     Signature(
         "is not defined for option",
         r"nvcc\b.*Value '(?:sm|compute)_(?P<arch>\w+)' is not defined for option 'gpu-(?:architecture|code)'",
@@ -77,7 +84,9 @@ OLD_DISTUTILS: Final = Signature("failed with exit status", r"command '[^']*nvcc
 SHELL_NOT_FOUND: Final = Signature(
     "nvcc",
     # behind a line number the shell's own words follow, in whatever language
-    r"(?:^|\bsh: (?P<at>(?:[^\s:\d]{1,12} ?)?\d+(?: ?[^\s:\d]{1,8})?: )?)(?P<program>\S*nvcc): "
+    # bash that was started for a command names itself by its path, or what it looked for has one: nobody types that
+    r"(?:^|(?:\b|/\w{1,3}|^\w{1,3}(?=sh: (?:[^:]{1,12}: )?/))sh: "
+    r"(?P<at>(?:[^\s:\d]{1,12} ?)?\d+(?: ?[^\s:\d]{1,8})?: )?)(?P<program>\S*nvcc): "
     r"(?(at)\S|(?:command )?(?:not found|Permission denied|No such|.{0,20}(?:未找到|没有那个文件)))",
 )
 NVCC_MISSING: Final = (
@@ -182,9 +191,18 @@ NEWER_OPTION: Final = (
     r"|Wext-lambda-captures-this|diag-(?:suppress|error|warn)|brief-diagnostics|optimization-info|list-gpu-(?:arch|code)"
     r"|minimal|arch-list|split-compile(?:-extended)?|relocatable-ptx|compress-(?:mode|all)|static-global-template-stub"
     r"|device-entity-has-hidden-visibility|jump-table-density|fdevice-(?:time-trace|syntax-only)"
-    r"|device-stack-protector|Ofast-compile|Ofc|frandom-seed|jobserver)(?:[=' ]|$)"
+    r"|device-stack-protector|std|Ofast-compile|Ofc|frandom-seed|jobserver)(?:[=' ]|$)"
 )
 HOST_OPTION: Final = Signature("nvcc fatal", r"nvcc fatal\s*: Unknown option (?!" + NEWER_OPTION + ")", weak=True)
+# Python's words for a value that was to be a path or a version, and is None: of which, the line above them says.
+OF_NONE: Final = any_of(
+    "TypeError: ",
+    "AttributeError: 'NoneType'",
+    pattern=r"unsupported operand type\(s\) for \+: 'NoneType' and 'str'|os\.PathLike object, not '?NoneType"
+    r"|'NoneType' object has no attribute '(?:split|replace)'|'NoneType' object is not subscriptable"
+    r"|expected string or bytes-like object",
+    weak=True,
+)
 # A kernel that wants more of the GPU than it has.
 OVERSIZED: Final = any_of(
     "uses too much",

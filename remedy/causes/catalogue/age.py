@@ -51,7 +51,7 @@ _TOO_OLD: Final = (
     *any_of(
         *("CUDA", "nvcc", "NVCC", " cuda >"),
         pattern=r"(?:requires?|needs?|must be compiled with|at least) (?:CUDA|cuda(?= >)|nvcc|CUDA [Tt]oolkit"
-        r"|NVCC)(?: [Vv]ersion)? ?(?:>=? ?)?(?P<needed>1\d\.\d+)(?! driver)",
+        r"|NVCC)(?: [Vv]ersion)? ?(?:>=? ?)?(?P<needed>1\d\.\d+)(?! driver| for (?:the )?best)",
         weak=True,
     ),
     *any_of(

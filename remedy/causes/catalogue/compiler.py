@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from remedy.causes import cmake, reading
-from remedy.causes.case import Case, Hit, claim_from
+from remedy.causes import cmake, reading, windows
+from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
     GOES_ON,
     NINJA_127,
     NVCC_MISSING,
     NVCC_RUN,
+    OF_NONE,
     SHELL_NOT_FOUND,
 )
 from remedy.hints import Final
@@ -30,7 +31,7 @@ _NOT_FOUND: Final = (
         r"nvcc not found (?:at|and PyTorch|in|on)" + GOES_ON + "|RuntimeError: nvcc not found",
         library="torch",
     ),
-    Signature("nvcc is required to", r"nvcc is required to (?:build|compile)"),
+    Signature("is required to ", r"nvcc\)? is required to (?:build|compile)"),
     Signature("nvcc, which is missing", library="vllm"),
     # Unsloth, of FlashInfer's error; where it only goes without FlashInfer it says that nvcc "is" not found
     Signature("nvcc (", r"nvcc \([^)]{1,30}\) not found" + GOES_ON),
@@ -48,11 +49,13 @@ _NOT_FOUND: Final = (
     *any_of(
         "nvcc",
         "NVCC",
+        # PyCUDA's set-up script warns, and does without if it is told where the headers are
         pattern=r"(?:[Cc]an(?:not|'t)|[Cc]ould (?:not|neither)|[Uu]nable to|[Ff]ailed to) (?:find|locate) (?:the )?"
         r"[`'\"]?(?i:nvcc)\b"
         + GOES_ON
-        + r"|\b(?i:nvcc)\b[`'\")]{0,2} (?:compiler |binary |executable )?(?:is |was |could )?"
-        r"(?:required .{0,40}but (?:is |was ))?(?:wasn't|isn't|not) (?:be )?(?:installed|found|available)"
+        + r"|\b(?<!\* WARNING: )(?i:nvcc)\b[`'\")]{0,2} (?:compiler |binary |executable )?(?:is |was |could )?"
+        r"(?:required .{0,40}but (?:is |was ))?(?:(?:wasn't|isn't|not) (?:be )?(?:installed|found|available"
+        r"|(?:in|on) (?:the |your )?\$?(?i:path)\b)|missing\b)"
         + GOES_ON
         + r"|Error: .*\bnvcc \([^()]{1,30}\) not found|(?:找不到|未找到)[^。，]{0,16}(?i:nvcc)\b",
     ),
@@ -64,6 +67,11 @@ _NOT_FOUND: Final = (
         "CUDA compiler",
         pattern=r"^(?!-- ).*(?:[Nn]o CUDA compiler found|CUDA compiler (?:is |was )?not found)" + GOES_ON,
     ),
+    # distutils, where a set-up script that would hand .cu files to nvcc found none to hand them to
+    Signature("nknown file type '.cu", r"unknown file type '\.cuh?'"),
+    # XLA, of the assembler that comes with nvcc and of what could stand in for it
+    Signature("No PTX compilation provider is available", library="jax"),
+    *windows.by_shell("nvcc"),
     Signature("The CMAKE_CUDA_COMPILER:"),
     *any_of("annot find cuda path", "annot find CUDA path", pattern="annot find (?:cuda|CUDA) path"),
     Signature("CUDA is not found.", r"RuntimeError: CUDA is not found\.$", library="cupy"),
@@ -113,15 +121,13 @@ _SWITCHED_OFF: Final = Signature(
 _WHEEL_FAILED: Final = any_of(
     "did not run successfully", "exited-with-error", "The build backend returned an error", pattern="", weak=True
 )
-# A set-up script joins the path of nvcc from a CUDA_HOME that torch left None: Python's error doesn't say of what.
+# A set-up script joins the path of nvcc, or of another part of the toolkit, from a CUDA_HOME that is None, or takes the
+# path of an nvcc that was not found apart: Python's error doesn't say of what.
 _JOINED: Final = any_of(
     "nvcc",
-    pattern=r"(?i:cuda\w*) ?\+ ?f?['\"][/\\]+bin[/\\]+nvcc|join\((?:\w+\.)*(?i:cuda\w*), ?.{0,12}\bnvcc",
-    weak=True,
-)
-_OF_NONE: Final = any_of(
-    "TypeError: ",
-    pattern=r"unsupported operand type\(s\) for \+: 'NoneType' and 'str'|os\.PathLike object, not '?NoneType",
+    "CUDA_",
+    pattern=r"(?i:cuda\w*) ?\+ ?f?['\"][/\\]+bin[/\\]+nvcc|join\((?:\w+\.)*(?i:cuda\w*), ?.{0,12}\bnvcc"
+    r"|join\((?:[\w.]+\(['\"])?CUDA_(?:HOME|PATH)\b|nvcc\w*(?:\(\))?\.split\(",
     weak=True,
 )
 # What an interactive shell says to whoever tries it out; in a service's log, a wrapper script.
@@ -130,24 +136,13 @@ _TRIED: Final = Signature(
 )
 
 
-def _joined_with_none(case: Case) -> tuple[Hit, ...]:
-    """Errors of Python's that stand right below the line that builds nvcc's path."""
-    joined = {hit.line.number for hit in case.hits(*_JOINED)}
-    return tuple(
-        # Python may underline the place in the line
-        hit
-        for hit in case.hits(*_OF_NONE)
-        if joined & {hit.line.number - 1, hit.line.number - 2}
-    )
-
-
 def _not_found(case: Case) -> Claim | None:
     named = tuple(
         hit
         for hit in reading.missing_programs(case)
         if not reading.invalid_root(case, reading.root_of(hit.groups.get("program") or hit.groups.get("nvcc", "")))
     )
-    said = case.hits(*_NOT_FOUND) + cmake.without_nvcc(case) + _joined_with_none(case)
+    said = case.hits(*_NOT_FOUND) + cmake.without_nvcc(case) + reading.failed_of_none(case, *_JOINED)
     switched_off = case.hits(_SWITCHED_OFF)
     if switched_off and not (named or said) and case.facts.flashinfer and not case.facts.nvcc:
         text = "FlashInfer is installed, and no nvcc is known: vLLM has switched FlashInfer off"
@@ -181,7 +176,7 @@ CAUSES: Final = (
             *_NOT_FOUND,
             _TRIED,
             *_JOINED,
-            *_OF_NONE,
+            *OF_NONE,
             _SWITCHED_OFF,
             *_WHEEL_FAILED,
             SHELL_NOT_FOUND,

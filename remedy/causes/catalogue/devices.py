@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from remedy.causes import rules
+from remedy.causes import reading, rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.shared import GOES_ON, NO_DRIVER, NO_GPU, answered
+from remedy.causes.shared import GOES_ON, NO_DRIVER, NO_GPU, OF_NONE, answered
 from remedy.hints import Final
 
 # --- gpu-missing, gpu-not-ready -----------------------------------------------------------------------------------
@@ -275,10 +275,15 @@ def _not_ready(case: Case) -> Claim | None:
     return claim_from(case.hits(*_NO_NODES, _NO_FABRIC), certainty="likely", weight=Weight.NOTED)
 
 
+# Set-up scripts take it apart, and it is None where torch was built without CUDA.
+_TORCHS_CUDA: Final = Signature("torch.version.cuda", r"torch\.version\.cuda(?:\.(?:split|replace)\(|[)\[])", weak=True)
+
+
 def _missing(case: Case) -> Claim | None:
     if case.has(_ANSWERED):
         return claim_from(case.hits(*NO_GPU, *GONE), certainty="possible", weight=Weight.NOTED)
-    found = claim_from(_gone(case)) or claim_from(case.hits(_COUNTING), certainty="possible", weight=Weight.NOTED)
+    gone = _gone(case) + reading.failed_of_none(case, _TORCHS_CUDA)
+    found = claim_from(gone) or claim_from(case.hits(_COUNTING), certainty="possible", weight=Weight.NOTED)
     if found or case.errors:
         return found
     if case.has(_CPU_BUILD) and case.has(_NO_CUDA) and not case.has(*_REPORT):
@@ -333,7 +338,19 @@ CAUSES: Final = (
         summary="The service sees no GPU, or one has dropped out.",
         advice="Run `nvidia-smi` and `dmesg | grep -i -e NVRM -e Xid`; check CUDA_VISIBLE_DEVICES in the unit.",
         judge=_missing,
-        signatures=(*NO_GPU, *GONE, _ANSWERED, _COUNTING, _NO_NVML, _FOUND, _CPU_BUILD, _NO_CUDA, *_REPORT),
+        signatures=(
+            *NO_GPU,
+            *GONE,
+            _TORCHS_CUDA,
+            *OF_NONE,
+            _ANSWERED,
+            _COUNTING,
+            _NO_NVML,
+            _FOUND,
+            _CPU_BUILD,
+            _NO_CUDA,
+            *_REPORT,
+        ),
         page=Page(
             meaning="The driver offers no device to this process, or one that was there has stopped answering.",
             origin="CUDA_VISIBLE_DEVICES names one that doesn't exist; the module isn't loaded for this kernel; the "

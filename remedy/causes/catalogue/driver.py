@@ -93,6 +93,8 @@ _TOO_OLD: Final = (
     Signature("cudaErrorCallRequiresNewerDriver"),
     *any_of("Driver missing function: cu", "driver symbol not found: cu", pattern=""),
     Signature("pdate your cuda driver", library="numba"),
+    # nvidia-smi, which comes with the driver, of what build scripts ask it
+    Signature("is not a valid field to query", "compute_cap"),
     *any_of("COMPAT_NOT_SUPPORTED", "CompatNotSupported", pattern="(?i)compat_?not_?supported"),
     Signature(
         "river", r"(?:NVIDIA|CUDA|nvidia) [Dd]river .{0,60}(?:is too old|is outdated|needs to be updated|too old)"
@@ -135,9 +137,9 @@ _IN_EVERY_DRIVER: Final = (
 
 def _driver_symbol(symbol: str) -> bool:
     """A later function of the driver's own interface: plain C, cu and a capital (cudnn and cublas write theirs
-    small)."""
-    own = len(symbol) > 3 and symbol.startswith("cu") and symbol[2].isupper()
-    return own and not re.fullmatch(_IN_EVERY_DRIVER, symbol)
+    small); or of the one that monitors it, whose library is the driver's as well."""
+    own = re.match(r"cu[A-Z]\w|nvml(?!Init|Shutdown)[A-Z]", symbol)
+    return own is not None and not re.fullmatch(_IN_EVERY_DRIVER, symbol)
 
 
 # --- libcuda-missing ----------------------------------------------------------------------------------------------
@@ -151,6 +153,8 @@ _LIBCUDA: Final = (
     # Python's ctypes on Windows
     Signature("nvcuda.dll", r"ould not find module '(?:[^']*[\\/])?nvcuda\.dll'"),
     Signature("symlink of libcuda.so"),
+    # which Triton asks where the library is
+    Signature("'/sbin/ldconfig'", "No such file or directory: '/sbin/ldconfig'", library="triton"),
     Signature("load library failed"),
     # what a toolkit's stubs/libcuda.so answers where it is found instead of the driver's
     Signature("CUDA driver is a stub library"),

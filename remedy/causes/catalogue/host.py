@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from remedy.causes import cmake, reading, rules
+from remedy.causes import cmake, reading, rules, windows
 from remedy.causes.case import Case, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.launched import by_builder, by_launcher
@@ -59,6 +59,7 @@ _NO_COMPILER: Final = (
         r"Could not find (?:a suitable )?(?:C|host) compiler|[Cc]ompiler .{0,20}not found in PATH"
         r"|clang: No such file|No C compiler found",
     ),
+    *windows.NO_COMPILER,
     *by_launcher(r"(?:\S*/)?" + _COMPILER),
     *by_builder(r"(?:\S*/)?" + _COMPILER),
     Signature("linker `", r"linker `(?:\S*/)?" + _COMPILER + "` not found"),
@@ -84,6 +85,7 @@ _UNSUPPORTED: Final = (
     Signature("GNU version! gcc"),
     Signature("Host compiler targets unsupported OS"),
     Signature("nsupported clang version"),
+    *windows.UNSUPPORTED,
     # the rest of nvcc's list (crt/host_config.h)
     Signature("nsupported ", r"nsupported (?:NVHPC compiler|pgc\+\+ config|ICC config|XLC|Microsoft Visual Studio)"),
     Signature("upported gcc/g++ host compiler found"),
@@ -98,6 +100,7 @@ _UNSUPPORTED: Final = (
         pattern=r"/c\+\+/\d[\d.]*/\S+:\d+:\d+: (?:internal compiler error|error: (?:parameter packs not expanded"
         r"|mismatched argument pack lengths|wrong number of template arguments))|std_function\.h.*parameter packs",
     ),
+    Signature("cannot call member function", r"/c\+\+/\d\S+:\d+:\d+: error: .*_M_set_sharable"),
     # in these headers no type of the caller's is dereferenced
     Signature(
         "invalid type argument of unary", r"/c\+\+/\d[\d.]*/(?:bits/)?locale\S*:\d+:\d+: error: invalid type argument"
@@ -254,6 +257,12 @@ CAUSES: Final = (
             ),
             Signature("pyconfig.h", r"[:：] ?(?:[\w./-]+/)?pyconfig\.h[:：]"),
             Signature("Could NOT find Python", r"missing: .*(?:Development|(?i:python)\w*_INCLUDE)"),
+            # what links with the interpreter's own library, which comes with its headers
+            *any_of(
+                "-lpython3", "library 'python3", pattern=r"cannot find -lpython3[\d.]*|library 'python3\w*' not found"
+            ),
+            Signature("needed by", r"/libpython3[\w.]*\.(?:a|so)['’], needed by"),
+            *windows.NO_PYTHON,
             # in whatever language; a sentence about what includes it tells of no lack
             Signature(
                 "Python.h",
@@ -294,6 +303,7 @@ CAUSES: Final = (
                 r"(?:sh: (?:line )?\d+: |sh: |env: ['‘]?)(?:\S*/)?ninja['’]?: (?:command )?(?:not found|No such)",
             ),
             Signature("executable file not found", r"exec: \\?\"(?:\S*/)?ninja\\?\": "),
+            *windows.by_shell("ninja"),
             *by_launcher(r"(?:\S*/)?ninja"),
             *by_builder(r"(?:\S*/)?ninja"),
             Signature("ninja (PATH) is missing", library="flashinfer"),
@@ -305,7 +315,8 @@ CAUSES: Final = (
             # DeepSpeed reports on its ops with "JIT compiled ops requires ninja", and then says whether it is there
             Signature(
                 "ninja",
-                r"(?:(?:[Cc]ould not find|[Cc]annot find|[Uu]nable to find|(?<!ops )requires) ['\"`]?ninja\b"
+                # torch that builds without it says "we", and a warning prints its own source
+                r"(?:(?:(?<!we )[Cc]ould not find|[Cc]annot find|[Uu]nable to find|(?<!ops )requires) ['\"`]?ninja\b"
                 r"|ninja (?:\([^()]{1,30}\) )?(?:is )?(?:not (?:being )?(?:found|installed)|could not be found))"
                 + GOES_ON
                 + r"|(?:找不到|未找到)[^。，]{0,16}ninja\b",

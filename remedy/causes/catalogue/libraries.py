@@ -238,8 +238,8 @@ _TORCH_BUILD: Final = Signature("+cu", r"torch[ =]=?\s*(?P<torch>\d\S*?)\+cu(?P<
 
 # vLLM only warns of its kernel library, and fails of every operator that it would have brought.
 _INDISPENSABLE: Final = "Failed to import from vllm._C with"
-# The driver's functions, and those of the CUDA runtime; cuDNN's, cuBLAS' and their like are libraries of wheels.
-_DRIVERS_OWN: Final = r"cu(?!dnn|blas|sparse|solver|rand|fft|tensor|file)"
+# The driver's functions, NVML's and the CUDA runtime's; cuDNN's, cuBLAS' and their like are libraries of wheels.
+_DRIVERS_OWN: Final = r"nvml[A-Z]|cu(?!dnn|blas|sparse|solver|rand|fft|tensor|file)"
 
 
 #: torch's last step of a build: it loads what ninja was to have made.

@@ -15,6 +15,11 @@ from remedy.hints import Final
 
 _INCOMPATIBLE: Final = (
     Signature("CUDA compiler and CUDA toolkit headers are incompatible"),
+    # NVRTC, of a type that its own release's headers complete; and of one that it defines itself, in an older cuda.h
+    Signature('incomplete type "__nv_', r"incomplete type \"__nv_\w+\" is not allowed"),
+    Signature("invalid redeclaration of type name", r"cuda\.h\(\d+\): error: invalid redeclaration of type name \"CU"),
+    # nvJitLink, of a device runtime that is newer than it
+    Signature("bad input:", r"bad input: ?\S*libcudadevrt\.a"),
     # nvlink, of objects and device libraries of another release
     Signature("cannot be linked due to version mismatch"),
     Signature("newer than toolkit", r"(?:fatal|error)\s*: .*newer than toolkit \(\d+ vs \d+\)"),

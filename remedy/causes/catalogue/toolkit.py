@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from remedy.causes import cmake, reading, rules
+from remedy.causes import cmake, reading, rules, windows
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import (
@@ -42,6 +42,11 @@ _CICC: Final = any_of(
 )
 # CMake found an nvcc, and no toolkit around it.
 _NO_LIBRARY_ROOT: Final = Signature("Couldn't find CUDA library root")
+# What XLA and sgl-kernel look for below the root that they take for the toolkit's.
+_NOTHING_BELOW: Final = (
+    Signature("libdevice not found at", library="jax"),
+    Signature("ould not find CUDA lib directory", library="sglang"),
+)
 _NO_OBJECT: Final = Signature(
     ".o", r"(?:cannot find|error:) (?P<object>\S*(?:cuda_?\d*|\.cuda)\.o)(?:\b|: No such)", weak=True
 )
@@ -59,7 +64,7 @@ def _home_invalid(case: Case) -> Claim | None:
             facts.append(case.fact(fault, "CUDA_HOME"))
     if lines:
         return claim_from(tuple(lines), tuple(facts[:1]))
-    said = case.hits(*_NO_DIRECTORY, _NO_LIBRARY_ROOT, *_CICC)
+    said = case.hits(*_NO_DIRECTORY, _NO_LIBRARY_ROOT, *_NOTHING_BELOW, *_CICC)
     if said:
         return claim_from(said)
     failed = case.hits(*BUILD_FAILED)
@@ -131,7 +136,9 @@ _HEADER_MISSING: Final = (
     Signature("fatal error: ", r"fatal error: '?" + _HEADERS + r"'?(?:: \S| file not found)"),
     Signature("/include/", r"No such file or directory: ['\"]/\S*/include/" + _HEADERS + r"['\"]"),
     Signature(": No such file", r"^" + _HEADERS + r": No such file"),
-    Signature("cannot open source file", r"cannot open source file \"" + _HEADERS + r"\""),
+    # nvcc's front end, NVRTC
+    Signature("open source file", r"(?:cannot|could not) open source file \"" + _HEADERS + r"\""),
+    windows.by_compiler(_HEADERS),
     Signature("ould not find", r"[Cc]ould not find (?:the )?(?:header )?['\"]?" + _HEADERS + GOES_ON),
     Signature(".h", _HEADERS + r"['\"]?:? (?:was )?not found" + GOES_ON),
 )
@@ -178,6 +185,10 @@ _NEEDED: Final = Signature(
     r"'\S*/lib(?P<library>cudart\w*|cudadevrt|cuda|cublas\w*|nvrtc\w*|curand\w*|cusparse\w*|cusolver\w*|cufft\w*"
     r"|nvJitLink\w*|nvToolsExt|nvidia-ml)\.(?:so|a)', needed by",
 )
+_MICROSOFTS: Final = windows.by_linker(
+    r"(?P<library>cuda|cudart\w*|cudadevrt|cublas\w*|nvrtc\w*|curand|cusparse|cusolver|cufft|nvJitLink\w*|cudnn\w*"
+    r"|nvToolsExt\w*|cupti)"
+)
 _MOLD: Final = Signature("library not found: cud", r"library not found: (?P<library>cuda\w*)")
 _DEVICE_RUNTIME: Final = Signature("cudadevrt is not found", library="cupy")
 _STUBS: Final = Signature("stubs", r"-L\S*stubs", weak=True)
@@ -199,7 +210,15 @@ def driver_library_unlinked(case: Case) -> tuple[Hit, ...]:
 
 def _not_linkable(case: Case) -> Claim | None:
     hits = case.hits(
-        *_LINKER, _NOT_LINKED, _NEEDED, _MOLD, _DEVICE_RUNTIME, _INCOMPATIBLE_LIBRARY, _UNRESOLVED, *cmake.NO_LIBRARY
+        *_LINKER,
+        _NOT_LINKED,
+        _NEEDED,
+        *_MICROSOFTS,
+        _MOLD,
+        _DEVICE_RUNTIME,
+        _INCOMPATIBLE_LIBRARY,
+        _UNRESOLVED,
+        *cmake.NO_LIBRARY,
     )
     hits += cmake.unknown_targets(case)
     if hits:
@@ -234,6 +253,7 @@ CAUSES: Final = (
         signatures=(
             *_NO_DIRECTORY,
             _NO_LIBRARY_ROOT,
+            *_NOTHING_BELOW,
             *_CICC,
             _NO_OBJECT,
             _NVCC_SILENT,
@@ -305,6 +325,7 @@ CAUSES: Final = (
             *_LINKER,
             _NOT_LINKED,
             _NEEDED,
+            *_MICROSOFTS,
             _MOLD,
             _DEVICE_RUNTIME,
             *cmake.NO_LIBRARY,
