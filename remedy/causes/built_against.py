@@ -30,7 +30,17 @@ BUILT_AGAINST: Final = (
         library="jax",
     ),
     Signature("ops were compiled and installed with a different", library="deepspeed"),
-    Signature("kSERIALIZATION_VERSION failed", library="tensorrt"),
+    *any_of(
+        "kSERIALIZATION_VERSION failed",
+        "Serialized Engine Version",
+        "kMAGIC_TAG failed",
+        pattern="",
+        library="tensorrt",
+    ),
+    Signature("TransformerEngine package version mismatch", library="transformer-engine"),
+    # Hugging Face's prebuilt kernels are there for some releases of torch and CUDA
+    *any_of("does not have build: ", "ind a build variant for this system", pattern="", library="kernels"),
+    Signature("Import of the `bindings` module failed", library="tensorrt-llm"),
     Signature("is not compatible with this version of TensorRT", library="tensorrt"),
 )
 # torch, of an extension's operator that Python calls with the arguments of another release of it; of torch's own
@@ -42,4 +52,35 @@ OTHER_ARGUMENTS: Final = any_of(
     pattern=r"\b(?!aten::|prim::)\w+::\w+\(\) (?:expected at most \d+ argument|is missing value for argument)"
     r"|Unknown keyword argument '\w+' for operator '(?!aten::|prim::)\w+::",
     library="torch",
+)
+# torch's dispatcher, of an extension that was built for no GPU, and of one that is there twice
+OTHER_BUILD: Final = (
+    Signature("from the 'CUDA' backend", r"Could not run '(?!aten::|prim::)\w+::\w+'", library="torch"),
+    Signature("a single TORCH_LIBRARY can be used", library="torch"),
+    Signature("ried to register an operator", r"an operator \(\w+::.*with the same name", library="torch"),
+)
+# torch's own libraries, which an extension finds where torch is of the release and build that it was made with
+TORCHS_OWN: Final = r"lib(?:torch|c10|caffe2)\w*\.so"
+# An import that goes on without: the binary for this CUDA is not in the wheel.
+NO_BINARY: Final = (
+    *any_of("load C++/CUDA extensions", "xFormers wasn't build with CUDA support", pattern="", library="xformers"),
+    Signature("Required library version not found", r"Required library version not found: (?P<lib>lib\w+\.so)"),
+    Signature("bitsandbytes CUDA binary", r"[Nn]ot find the bitsandbytes CUDA binary"),
+    *any_of("native library functionality", "CPU-only version", pattern="bitsandbytes"),
+    *any_of("CUDA Setup failed despite", "CUDA SETUP: Something unexpected", pattern="", library="bitsandbytes"),
+    Signature("an not import sgl_kernel", library="sglang"),
+    Signature("CUDA extension not installed", library="gptq"),
+    Signature("CUDA binary not found", r"Configured (?:CUDA|ROCm/CUDA|\w+) binary not found"),
+)
+# An extension that did not load, without a word of why: Windows, and Python of what was to be imported from it. Most
+# often it was built for another torch.
+UNLOADED: Final = any_of(
+    "DLL load failed while importing",
+    "or one of its dependencies",
+    "NameError: name '",
+    # what Triton built here is no wheel's
+    pattern=r"DLL load failed while importing (?!__triton_launcher|cuda_utils)"
+    r"|\[WinError \d+\] .*Error loading \"[^\"]+\.(?:dll|pyd)\""
+    r"|NameError: name '\w+_(?:ops|ext|cuda)' is not defined",
+    weak=True,
 )

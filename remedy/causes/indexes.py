@@ -14,6 +14,14 @@ _NO_RELEASE: Final = (
     Signature("o matching distribution found for", r"found for (?P<module>[\w.-]+)", weak=True, library="pip"),
     Signature("version that satisfies the requirement", r"requirement (?P<module>[\w.-]+)", weak=True, library="pip"),
     Signature("PackagesNotFoundError", weak=True, library="conda"),
+    # a wheel, and uv's word for a distribution, for another platform or Python
+    *any_of(
+        "is not a supported wheel on this platform",
+        "or wheel for the current platform",
+        pattern=r"(?P<module>[A-Za-z]\w+)-[\w.+-]+\.whl is not a supp"
+        r"|Distribution [`'](?P<module2>[\w.-]+?)(?:==| @|`)",
+        weak=True,
+    ),
     UNREGISTERED,
 )
 # In an index that does not answer pip finds nothing, either.

@@ -86,16 +86,26 @@ MISSING: Final = (
         r"seems? to be not installed|(?:does not|doesn't) seem to be installed|but it is not installed"
         r"|Error: (?!CUDA|cuda|nvcc|NVIDIA|GPU)[\w.-]+ must be installed"
         r"|[Mm]ake sure [`'\"](?:\w+)[`'\"] is installed|please make sure (?!.*(?:CUDA|driver)).{1,60} are installed"
-        r"|(?:[Mm]ake sure you have|[Yy]ou need) [`'\"]?(?P<module>(?!CUDA|nvcc)[\w.-]+)[`'\"]? installed"
+        r"|(?:[Mm]ake sure you have|[Yy]ou need(?: to have)?) [`'\"]?(?P<module>(?!CUDA|nvcc)[\w.-]+)[`'\"]? installed"
         r"|Error: (?:.* )?[`'\"]?(?P<module2>(?!driver|CUDA|nvcc|ninja|toolkit|compiler|gcc|but\b|and\b)\w[\w.-]*)"
         r"[`'\"]?(?: package)? is not installed(?! or not)",
     ),
     Signature("not found. ", r"\b(?P<module>\w+)\)? (?:library|module) (?:was )?not found\. (?:Please install|See)"),
     Signature("ModuleNotFoundError", r"ModuleNotFoundError: [`'\"]?(?P<module>\w+)[`'\"]? not found"),
-    Signature("python bindings not available", r"(?P<module>\w+) python bindings not available"),
+    *any_of(
+        "python bindings not available",
+        "find a working triton installation",
+        "meta package installed. Install",
+        pattern=r"(?P<module>\w+) python bindings|working (?P<module2>triton) inst|empty `(?P<module3>[\w-]+)` meta",
+    ),
     Signature("equirements in your local environment"),
-    Signature("instantiate the backend tokenizer", library="transformers"),
-    Signature("re this object's requirements defined correctly", library="transformers"),
+    *any_of(
+        "instantiate the backend tokenizer",
+        "SentencePiece and Tiktoken failed",
+        "re this object's requirements defined correctly",
+        pattern="",
+        library="transformers",
+    ),
     Signature("invalid or not found", r"class uri '(?P<module>\w+)"),
     *any_of(
         "kernels not found",
@@ -109,8 +119,8 @@ MISSING: Final = (
         "is not available",
         "is unavailable",
         "to be installed",
-        pattern=r"(?:Error|error)\W.*?\b(?P<module>[Dd]eep_?(?:GEMM|gemm|EP|ep)|[Ff]lash_?(?:[Ii]nfer|MLA|mla)|xFormers"
-        r"|xformers|[Ff]lash[-_ ]?[Aa]tt(?:n|ention)(?:[ -]?[23])?|Triton)(?: backend| package)?(?:,? which)?"
+        pattern=r"(?:Error|error)\W.*?\b(?P<module>[Dd]eep_?(?:GEMM|gemm|EP|ep)|[Ff]lash_?(?:[Ii]nfer|MLA|mla)|NIXL"
+        r"|x[Ff]ormers|[Ff]lash[-_ ]?[Aa]tt(?:n|ention)(?:[ -]?[23])?|Triton)(?: backend| package)?(?:,? which)?"
         r" (?:is (?:not |un)available|to be installed)" + GOES_ON,
     ),
     # Dynamo, of the engine that it is to run

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from remedy.causes import rules
+from remedy.causes import fetched, rules
 from remedy.causes.build_killed import BUILD_KILLED, COMPILERS
 from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.shared import BUILD_FAILED, HUB_UNREACHED, JIT_AT_WORK, NVCC_RUN, OUT_OF_MEMORY_KILL, TIMED_OUT
+from remedy.causes.shared import BUILD_FAILED, JIT_AT_WORK, NVCC_RUN, OUT_OF_MEMORY_KILL, TIMED_OUT
 from remedy.causes.telling import says_only_that
 from remedy.causes.types import Certainty
 from remedy.hints import Final
@@ -209,70 +209,6 @@ def _nothing_wrong(case: Case) -> Claim | None:
     return claim_from((), (case.fact(text, "nvcc"),), certainty="possible", weight=Weight.HINT)
 
 
-# --- artifact-download-failed -------------------------------------------------------------------------------------
-
-_DOWNLOAD: Final = (
-    Signature("BatchedGemmEnums.h"),
-    Signature(
-        "trtllmGen",
-        r"(?:No such file|not found|cannot open).*trtllmGen\w*|trtllmGen\S*\.h\S*(?:: No such| file not found)",
-    ),
-    Signature(
-        "edge.urm",
-        r"(?i)(?:error|fail|refused|timed? ?out|unreachable|resolv|max retries|HTTPSConnectionPool).*edge\.urm"
-        # a colon or the like behind the address: without it, what follows at a distance is another line's
-        r"|edge\.urm\S*(?: |(?<=[:;,)'\"\]>]) .*)(?:error|fail|refused|timed? ?out|unreachable)",
-    ),
-    Signature(
-        "ubin",
-        r"(?:[Ff]ailed|[Uu]nable|[Cc]ould not|[Cc]annot|[Ee]rror).{0,40}\b(?:download|fetch|get|load"
-        r"|retriev)\w* .{0,40}cubin",
-    ),
-    Signature(
-        "artifact",
-        r"(?:[Ff]ailed|[Uu]nable|[Cc]ould not).{0,30}(?:download|fetch)(?! (?:the )?model\b).{0,60}"
-        r"(?:artifact|kernel|cubin)",
-    ),
-    Signature(
-        "hecksum",
-        r"[Cc]hecksum .{0,30}(?:mismatch|fail).{0,80}(?:cubin|flashinfer)|(?:cubin"
-        r"|flashinfer).{0,80}[Cc]hecksum (?:mismatch|fail)",
-    ),
-    Signature("FLASHINFER_NO_DOWNLOAD"),
-    Signature(
-        "checksums.txt",
-        r"(?:[Ff]ailed to get|[Ii]nvalid) checksums\.txt|checksums\.txt not found",
-        library="flashinfer",
-    ),
-    Signature("downloaded with matched sha256", library="flashinfer"),
-    Signature("sha256 mismatch", r"sha256 mismatch .*(?:cubin|flashinfer)", library="flashinfer"),
-    Signature("Max retries reached. Download failed", library="flashinfer"),
-    Signature("Try clearing the cache: rm -rf", r"Header \S+ .*cubin", library="flashinfer"),
-    Signature("acquire lock", r"Failed to acquire lock .*cubin"),
-)
-
-
-# Hugging Face's prebuilt kernels, by the organisation that holds them or by the package that fetches them.
-_HUB_KERNEL: Final = any_of("kernels-community/", "hf_kernels", "/kernels/utils.py", pattern="", weak=True)
-# A fetch that hangs or dies leaves its announcement as the last word.
-_FETCHING: Final = Signature("etching", r"Fetching (?:cubin )?\S.* from https?://", weak=True, library="flashinfer")
-_DOWNLOADING: Final = Signature("ownloading cubin", r"Downloading cubin:? https?://", weak=True)
-# What failed below it, and not of the fetch, tells that the program had gone on.
-_FAILED_SINCE: Final = re.compile(r"(?i)\bfail(?:ed|ure)\b|error\b")
-
-
-def _download(case: Case) -> Claim | None:
-    said = case.hits(*_DOWNLOAD)
-    if not said and case.has(*_HUB_KERNEL):
-        said = case.hits(*HUB_UNREACHED)
-    if said:
-        return claim_from(said)
-    begun = case.hits(_FETCHING, _DOWNLOADING)
-    if not case.ends_with(begun) or (case.last and _FAILED_SINCE.search(case.last.text)):
-        return None
-    return claim_from(begun[-1:], certainty="likely", weight=Weight.NOTED)
-
-
 CAUSES: Final = (
     Cause(
         id="jit-build-out-of-memory",
@@ -344,8 +280,8 @@ CAUSES: Final = (
         summary="A library tried to download prebuilt kernels and could not.",
         advice="Let the service reach the address in the log once, or install flashinfer-cubin of exactly FlashInfer's "
         "version; FLASHINFER_CUBIN_DIR names a folder filled by hand.",
-        judge=_download,
-        signatures=(*_DOWNLOAD, *_HUB_KERNEL, *HUB_UNREACHED, _FETCHING, _DOWNLOADING),
+        judge=fetched.not_fetched,
+        signatures=fetched.SIGNATURES,
         page=Page(
             meaning="FlashInfer fetches TensorRT-LLM's and cuDNN's prebuilt kernels and their headers from NVIDIA's "
             "server the first time. Without them the build lacks headers, too.",

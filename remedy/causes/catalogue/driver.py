@@ -45,7 +45,7 @@ _MISMATCH: Final = (
         r"[Nn]o such file",
         needs=".so.",
     ),
-    Signature("version mismatch", r"(?:NVML|nvidia|kernel module).{0,60}version mismatch"),
+    Signature("version mismatch", r"(?:NVML|nvidia(?!-)|kernel module).{0,60}version mismatch"),
     # nvml.h, by name, by pynvml's class, and by number where a program prints only that
     *any_of("RM_VERSION_MISMATCH", "RmVersionMismatch", pattern=r"(?i)rm_?version_?mismatch"),
     *any_of("nvml", "NVML", pattern=r"(?i)nvml.{0,20}(?:init\w*|error|fail\w*)\b\D{1,20}\b18\b", needs="18"),
@@ -167,6 +167,16 @@ _LIBCUDA: Final = (
         r"^(?!.*(?:undefined symbol|init failure)).*(?:[Cc]ould not|[Uu]nable to|[Ff]ailed to|[Cc]annot) "
         r"(?:load|find|open|locate|dlopen) .{0,30}libcuda\.so",
     ),
+    # a bare name, an empty file that a container's runtime made in its place, TensorRT-LLM's wrapper
+    *any_of(
+        "libcuda",
+        "dlopen",
+        "driver library is not open",
+        pattern=r"(?:[Uu]nable to|[Ff]ailed to|[Cc]annot|[Cc]ould not) (?:load|find|locate|open|dlopen) "
+        r"libcuda(?![\w.])|libcuda\.so(?:\.1)?: file too short"
+        r"|libcuda\.so(?:\.1)? (?:is )?not loaded|dlopen libcuda\.so\S* failed"
+        r"|CUDA driver library is not open",
+    ),
     NO_DRIVER,
     # libcudart's own word
     Signature("Failed to load CUDA driver!"),
@@ -193,6 +203,10 @@ _LIBCUDA: Final = (
 _UNDETECTED: Final = Signature("The NVIDIA Driver was not detected")
 # TensorFlow says it of every machine without a GPU, and goes on.
 _TENSORFLOW: Final = Signature("ould not find cuda drivers on your machine", weak=True)
+# Triton asks the loader's cache where the driver's library is.
+_LDCONFIG: Final = Signature(
+    "ldconfig", r"\[Errno 2\] [^:'\"]{2,80}: '(?:/sbin/)?ldconfig'|ldconfig', '-p'\]' returned non-zero", weak=True
+)
 
 
 def _libcuda(case: Case) -> Claim | None:
@@ -203,7 +217,7 @@ def _libcuda(case: Case) -> Claim | None:
     hits = said + driver_library_unlinked(case) + absent
     if hits:
         return claim_from(hits + case.hits(INSUFFICIENT_DRIVER) if absent else hits)
-    return claim_from(case.hits(_TENSORFLOW), certainty="possible", weight=Weight.HINT)
+    return claim_from(case.hits(_TENSORFLOW, _LDCONFIG), certainty="possible", weight=Weight.HINT)
 
 
 CAUSES: Final = (
@@ -237,7 +251,7 @@ CAUSES: Final = (
         advice="Check `ldconfig -p | grep libcuda`; install the driver's libraries (libnvidia-compute-…), or give the "
         "container the GPU (`--gpus all`).",
         judge=_libcuda,
-        signatures=(*_LIBCUDA, _UNDETECTED, _TENSORFLOW),
+        signatures=(*_LIBCUDA, _UNDETECTED, _TENSORFLOW, _LDCONFIG),
         page=Page(
             meaning="libcuda.so.1 comes with the driver, not with any toolkit. Nothing on CUDA runs without it.",
             origin="The driver isn't installed, only its kernel part is, a container was started without the NVIDIA "

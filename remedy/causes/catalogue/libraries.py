@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from remedy.causes import rules
-from remedy.causes.built_against import BUILT_AGAINST, OTHER_ARGUMENTS
+from remedy.causes.built_against import BUILT_AGAINST, NO_BINARY, OTHER_ARGUMENTS, OTHER_BUILD, TORCHS_OWN, UNLOADED
 from remedy.causes.case import Case, Hit, claim_from, near
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, CACHED_MODULE, LATER_PTXAS, SHARED_OBJECT, UNDEFINED_SYMBOL
@@ -18,11 +18,12 @@ from remedy.value import replace
 
 _CUDA_LIBRARY: Final = (
     r"lib(?:cudart|nvrtc|cublas|cublasLt|cudnn|cusparse|cusparseLt|cusolver|curand|cufft|cupti|nvJitLink|nvToolsExt"
-    r"|nvshmem|cufile|nccl|nvfatbin|nvptxcompiler|cutensor|nvinfer|nvvm|cudss|c10_cuda|torch|torch_cuda|tvm_ffi"
-    r"|caffe2_nvrtc)"
+    r"|nvshmem|cufile|nccl|nvfatbin|nvptxcompiler|cutensor|nvinfer|nvvm|cudss|tvm_ffi)"
 )
 _LOAD: Final = (
-    Signature("ould not load library", r"[Cc]ould not load library (?P<lib>" + _CUDA_LIBRARY + r"[\w.]*)"),
+    Signature("ould not load library", r"ould not load library (?P<lib>" + _CUDA_LIBRARY + r"[\w.]*|cudnn_\w+\.dll)"),
+    # Windows' loader, of a DLL that another one needs
+    Signature("which is missing", r"\"(?P<lib>(?:cu|nv)\w+\.dll)\" which is missing", library="onnxruntime"),
     Signature("nable to load any of", r"Unable to load any of \{(?P<lib>lib[\w.]+)"),
     Signature("nable to load cu", r"Unable to load (?P<lib>cu[A-Za-z]+)\. Is it installed", library="jax"),
     Signature(
@@ -38,7 +39,11 @@ _LOAD: Final = (
     ),
     # cuDNN's own loader of its parts
     Signature("load symbol cu", r"(?:annot|ould not) load symbol (?P<lib>cudnn|cublas)"),
-    Signature("ould not locate cu", r"ould not locate (?P<lib>cu[\w.]+\.dll)"),
+    *any_of(
+        "ould not locate cu",
+        "is not found or cannot be loaded",
+        pattern=r"(?:ould not locate|Library) (?P<lib>cu[\w.]+\.dll)",
+    ),
     # Python's ctypes on Windows, where no file name begins with lib
     Signature(
         "ould not find module '",
@@ -115,7 +120,7 @@ def _shared_library(case: Case) -> Claim | None:
     missing = tuple(
         hit
         for hit in case.hits(SHARED_OBJECT)
-        if not hit.groups["lib"].startswith(("libcuda.so", "libnccl-net")) and not _wanted_by_cache(case, hit)
+        if not re.match(r"libcuda\.so|libnccl-net|" + TORCHS_OWN, hit.groups["lib"]) and not _wanted_by_cache(case, hit)
     )
     cuda = tuple(hit for hit in missing if re.match(_CUDA_LIBRARY, hit.groups["lib"]))
     found = {hit.groups["lib"] for hit in case.hits(_FOUND)}
@@ -180,6 +185,7 @@ _VERSIONS: Final = (
     Signature("operator ", r"\boperator \w+::[\w.]+ does not exist", library="torch", needs="does not exist"),
     Signature("No such operator ", r"No such operator \w+::\w+"),
     *OTHER_ARGUMENTS,
+    *OTHER_BUILD,
     Signature("does not match with NVSHMEM host library version", library="nvshmem"),
     Signature("selected bootstrap returned an incompatible version", library="nvshmem"),
     Signature("was compiled with NCCL version", library="nccl"),
@@ -223,15 +229,6 @@ _OLD_LIBRARY: Final = any_of(
     "version '",
     "version ‘",
     pattern=r"version [`'‘]?(?:(?:GLIBCXX|CXXABI|GLIBC)_[\d.]+|lib\w+\.so[.\d]*)['’]? not found",
-)
-# An import that goes on without: the binary for this CUDA is not in the wheel.
-_NO_BINARY: Final = (
-    Signature("load C++/CUDA extensions", library="xformers"),
-    Signature("Required library version not found", r"Required library version not found: (?P<lib>lib\w+\.so)"),
-    Signature("bitsandbytes CUDA binary", r"[Nn]ot find the bitsandbytes CUDA binary"),
-    *any_of("native library functionality", "CPU-only version", pattern="bitsandbytes"),
-    Signature("CUDA extension not installed", library="gptq"),
-    Signature("CUDA binary not found", r"Configured (?:CUDA|ROCm/CUDA|\w+) binary not found"),
 )
 _TORCH_BUILD: Final = Signature("+cu", r"torch[ =]=?\s*(?P<torch>\d\S*?)\+cu(?P<cu>\d{2,3})\b", weak=True)
 
@@ -288,6 +285,11 @@ def _mismatch(case: Case) -> Claim | None:
         for hit in case.hits(UNDEFINED_SYMBOL)
         if hit.groups["symbol"].startswith(("_Z", "ZN", "aoti_", "torch_", "TVMFFI", "THP"))
     )
+    wheels += tuple(
+        hit
+        for hit in case.hits(SHARED_OBJECT)
+        if re.match(TORCHS_OWN, hit.groups["lib"]) and not _wanted_by_cache(case, hit)
+    )
     # Another ptxas than Triton's own is a matter of where TRITON_PTXAS_PATH points.
     later = () if case.variable("TRITON_PTXAS_PATH") else case.hits(LATER_PTXAS)
     # A module of a JIT cache was built here: its wrong symbols are another cause's.
@@ -315,12 +317,12 @@ def _mismatch(case: Case) -> Claim | None:
     )
     if other:
         return claim_from(other)
-    if case.has(*_NO_BINARY):
-        return claim_from(case.hits(*_NO_BINARY), certainty="likely", weight=Weight.NOTED)
+    if case.has(*NO_BINARY):
+        return claim_from(case.hits(*NO_BINARY), certainty="likely", weight=Weight.NOTED)
     builds = case.hits(_TORCH_BUILD)
     if len({hit.groups["cu"] for hit in builds}) > 1:
         return claim_from(builds, certainty="possible", weight=Weight.NOTED)
-    return None
+    return claim_from(case.hits(*UNLOADED), certainty="possible", weight=Weight.HINT)
 
 
 CAUSES: Final = (
@@ -366,7 +368,8 @@ CAUSES: Final = (
             *_VERSIONS,
             *_OLD_LIBRARY,
             *BUILT_AGAINST,
-            *_NO_BINARY,
+            *NO_BINARY,
+            *UNLOADED,
             LATER_PTXAS,
             UNDEFINED_SYMBOL,
             SHARED_OBJECT,

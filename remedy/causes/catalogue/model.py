@@ -50,15 +50,44 @@ _NOT_FOUND: Final = (
     Signature(
         "No such file or directory",
         r"No such file or directory:? .{0,4}?['\"]?(?P<model>[^'\"]*(?:config\.json"
-        r"|\.safetensors(?:\.index\.json)?|\.gguf|tokenizer\S*|/models?/[^'\"]*))['\"]?",
+        r"|\.safetensors(?:\.index\.json)?|\.(?:gguf|pth|ckpt|onnx|engine|plan)|/params\.json|tokenizer\S*"
+        r"|/models?/[^'\"]*))['\"]?",
     ),
     Signature("failed to open GGUF file", r"GGUF file '?(?P<model>[^']+)'?"),
     # llama.cpp's server ends every load that failed with the words "failed to load model, '...'"
     Signature("gguf", r"(?:failed to (?:open|load(?! model, '))|no such file).{0,60}\.gguf|\.gguf.{0,40}No such file"),
     # Triton's back ends
-    Signature("' for model", r"unable to find (?:[\w ]+ )?'(?P<model>/[^']+)' for model"),
+    Signature("' for model", r"unable to find (?:[\w ]+ )?'(?P<model>[^']+)' for model"),
+    Signature("open text file for read ", r"for read (?P<model>\S+/config\.pbtxt)"),
     Signature("not found, try pulling it first", r"model ['\"](?P<model>[^'\"]+)['\"] not found"),
-    Signature("pull model manifest", r"pull model manifest: file does not exist"),
+    Signature("pull model manifest", r"pull model manifest: (?:file does not exist|40[04]\b)"),
+    *any_of(
+        "/blobs/sha256",
+        "Modelfile: no such file",
+        pattern=r"open (?P<model>\S*(?:/blobs/sha256\S{65}|Modelfile)): no such file",
+        library="ollama",
+    ),
+    Signature("o Modelfile or safetensors files found", library="ollama"),
+    # llama.cpp, of the other parts of a model, and of the hub's answer
+    Signature(" split f", r"load GGUF split from (?P<model>\S+)|(?:illegal|invalid) split file: ", library="llama.cpp"),
+    *any_of("status code received: ", "HF API, response code: ", pattern=r": 404\b", library="llama.cpp"),
+    # Rust's clients of the hub
+    *any_of(
+        "404 Not Found) for url",
+        "Status(404, ",
+        "status code 404",
+        pattern=r"(?:huggingface\.co|hf-mirror\.com|modelscope\.cn)/",
+    ),
+    Signature("not found at model id", r"model id \"(?P<model>[^\"]+)\"", library="mistral.rs"),
+    Signature("NotExistError", r"NotExistError: (?:Not exist: |The model: )?(?P<model>\S+)", library="modelscope"),
+    Signature("is not a valid HuggingFace model", r"'(?P<model>[^']+)' is not a valid HuggingFace"),
+    Signature("Not a directory: '", r"'(?P<model>[^']*(?:/config\.json|/models?/[^']*))'"),
+    *any_of(
+        "does not exist",
+        "doesn't exist",
+        pattern=r"[Pp]ath [`'\"]?(?P<model>\S*/models?/\S*?)[`'\"]? (?:does not|doesn't) exist",
+        needs="ath ",
+    ),
     Signature("model weights with", r"annot find any (?:\w+ )?model weights with ['`]?(?P<model>[^'`]+)"),
     Signature("ould not find checkpoint files", r"checkpoint files '(?P<model>[^']+)'"),
     *any_of(
@@ -98,8 +127,9 @@ _NOT_FOUND: Final = (
         "o models found",
         "o model file",
         "o checkpoint",
-        pattern=r"(?i)\bno (?:model(?: file)?|checkpoint(?: file)?)s? (?:was |were )?found (?:in|under|inside|at) "
-        r"[`'\"]?(?P<model>[^\s`'\"]+)(?!.*(?:download|scratch))",
+        "o local weights",
+        pattern=r"(?i)\bno (?:local )?(?:(?:model|checkpoint)(?: file)?|weight)s? (?:was |were )?found "
+        r"(?:in|under|inside|at) [`'\"]?(?P<model>[^\s`'\"]+)(?!.*(?:download|scratch))",
     ),
     Signature("necessary to load this pretrained model", r"the file (?P<model>\S+) which", library="diffusers"),
     Signature("error loading model", r"error loading model: .*(?:No such|failed to open|not found)"),
@@ -212,7 +242,30 @@ CAUSES: Final = (
             # NVIDIA NIM's, of NGC; the profile that it then does not find is what this took from it
             Signature("requested operation requires permissions that the user does not have"),
             Signature("awaiting a review from the repo authors"),
-            Signature("LocalTokenNotFoundError"),
+            *any_of(
+                "LocalTokenNotFoundError",
+                "Hugging Face token was not found",
+                "pass a valid `token` or login",
+                "rejected by the repo's authors",
+                pattern="",
+            ),
+            # llama.cpp's words of the hub's answer, and those of Rust's clients
+            *any_of(
+                "status code received: ",
+                "HF API, response code: ",
+                "Status(40",
+                "status code 40",
+                pattern=r"received: 40[13]\b|HF API, response code: 40[13]\b|Status\(40[13], .*huggingface\.co/"
+                r"|huggingface\.co/\S+: status code 40[13]\b",
+            ),
+            *any_of(
+                "NGC_API_KEY",
+                "NGC API ",
+                "uthentication Error",
+                pattern=r"NGC_API_KEY (?:environment variable )?(?:is )?(?:not (?:set|provided)|required|missing"
+                r"|invalid)|(?i:invalid NGC API key)|(?:NGC|nim\w*|[Mm]anifest\b).{0,80}Authentication Error",
+                library="nim",
+            ),
             *any_of(
                 "HF_TOKEN",
                 "hf_token",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from remedy.causes import indexes
+from remedy.causes import indexes, other_release
 from remedy.causes.case import Case, claim_from
 from remedy.causes.catalogue.libraries import LOADED_BUILT, was_to_be_built
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
@@ -19,12 +19,6 @@ _CONFLICT: Final = (
         "cannot import name",
         r"cannot import name '(?P<name>[^']+)' from (?:partially initialized module )?'(?P<package>[^']+)'",
     ),
-    Signature("numpy.dtype size changed"),
-    Signature("binary incompatibility"),
-    Signature("compiled using NumPy 1.x"),
-    Signature("modules must be compiled with NumPy 2.0"),
-    Signature("as removed in the NumPy"),
-    Signature("downgrade to 'numpy<2'"),
     Signature("does not recognize this architecture"),
     Signature("CONFIG_MAPPING"),
     Signature("is already used by a Transformers"),
@@ -49,7 +43,7 @@ _CONFLICT: Final = (
         "AttributeError: No ", r"AttributeError: No (?P<package>[A-Za-z][\w.]*) attribute (?P<name>(?!found|named)\w+)$"
     ),
     Signature("ersion' object has no attribute", r"'(?:Legacy)?Version' object has no attribute '(?P<name>\w+)'"),
-    Signature("unexpected keyword argument", r"TypeError: .*got an unexpected keyword argument"),
+    Signature("unexpected keyword argument", r"(?:TypeError: .*|\w\(\) )got an unexpected keyword argument"),
     Signature("Unexpected keyword argument", r"TypeError: Unexpected keyword argument '\w+'", library="msgspec"),
     *any_of(
         "upgrade",
@@ -75,7 +69,6 @@ _CONFLICT: Final = (
         r"|transformers[>=<]=?[\d.]+ is required",
     ),
     Signature("not supported for now", r"Model architectures .* are not supported"),
-    Signature("PydanticUserError"),
     # a package that is there, of another release than the one asked for
     Signature(
         "requires",
@@ -136,7 +129,6 @@ _CONFLICT: Final = (
     ),
     Signature("have that version installed"),
     Signature("NVMLLibraryMismatchError"),
-    Signature("but this version of numpy is"),
     Signature("multiple CuPy packages"),
     Signature("Version mismatch: The cluster was started with", library="ray"),
     # pip's own words
@@ -147,11 +139,8 @@ _CONFLICT: Final = (
     Signature("Expected ", r"Expected (?P<package>vllm|sglang) version \S+, found \d", library="dynamo"),
     Signature("change?", r"Failed to import [\w.]+\. Did (?P<package>\w+) change\?", library="dynamo"),
     Signature("appear to have mismatched", r"(?P<package>\S+) appear to have mismatched .{0,20}versions"),
-    Signature("Descriptors cannot be created directly"),
     Signature("Unrecognized configuration class"),
     Signature("does not exist or is not currently imported", r"okenizer class (?P<name>\w+)", library="transformers"),
-    Signature("numpy.core.multiarray failed to import"),
-    Signature("_ARRAY_API not found"),
     # a class of transformers, or of a model's own code for another release of it
     Signature(
         "object has no attribute",
@@ -187,7 +176,8 @@ _FOLLOWS: Final = r"vllm\.utils\.flashinfer|get_device_capability|'func'|JITKern
 
 
 def _conflict(case: Case) -> Claim | None:
-    hits = tuple(hit for hit in case.hits(*_CONFLICT) if not re.search(_FOLLOWS, hit.line.text))
+    said = case.hits(*_CONFLICT, *other_release.OTHER_RELEASE)
+    hits = tuple(hit for hit in said if not re.search(_FOLLOWS, hit.line.text))
     if hits:
         return claim_from(hits)
     asked = {hit.groups["module"] for hit in case.hits(_ASKED_FOR)}
@@ -205,7 +195,9 @@ def _conflict(case: Case) -> Claim | None:
         return claim_from(case.hits(indexes.NO_SOLUTION), certainty="likely")
     if case.has(_UNINSPECTED):
         return _uninspected(case)
-    return None if case.has(_ABSENT_NUMPY) else claim_from(case.hits(_NO_NUMPY), certainty="likely")
+    if case.has(_NO_NUMPY):
+        return None if case.has(_ABSENT_NUMPY) else claim_from(case.hits(_NO_NUMPY), certainty="likely")
+    return claim_from(other_release.unfitting(case), certainty="possible", weight=Weight.HINT)
 
 
 def _uninspected(case: Case) -> Claim | None:
@@ -252,6 +244,7 @@ CAUSES: Final = (
         judge=_conflict,
         signatures=(
             *_CONFLICT,
+            *other_release.SIGNATURES,
             indexes.NO_SOLUTION,
             indexes.UNREGISTERED,
             _UNINSPECTED,
