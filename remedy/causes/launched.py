@@ -58,6 +58,8 @@ def by_builder(program: str) -> tuple[Signature, ...]:
         Signature("cannot find binary path: ", rf"path: {named}$"),
         Signature('ind compiler "', rf"ind compiler \"{named}\" in PATH"),
         # Rust's, of build scripts and of cc
-        Signature("Os { code: ", rf"\b(?:execute|run|spawn|start) {named}: Os {{ code: (?:2|13|20)\b"),
+        Signature(
+            "Os { code: ", rf"\b(?:execute|run|spawn|start) {named}(?: [^:]{{1,80}})?: Os {{ code: (?:2|13|20)\b"
+        ),
         Signature("ailed to find tool", rf"find tool[ :]+[`'\"]{named}[`'\"]"),
     )

@@ -31,7 +31,9 @@ FELL_BACK: Final = any_of(
 #: A module that a program looks for and can do without.
 NOT_IMPORTED: Final = Signature("ailed to import", weak=True)
 #: A notice whose writer goes on without what is missing is no failure.
-GOES_ON: Final = r"(?!.*(?:[Ff]all|[Uu]sing|[Tt]rying|[Ss]kip|[Ii]gnor|[Ii]nstead|[Dd]isabl))"
+GOES_ON: Final = (
+    r"(?!.*(?:[Ff]all|[Uu]sing|[Tt]rying|[Ss]kip|[Ii]gnor|[Ii]nstead|[Dd]isabl|CPU[- ](?:mode|only)|will not be))"
+)
 SWALLOWED: Final = Signature("Failed to get device capability", r"device capability: (?!SM ?\d)\S", weak=True)
 # FlashInfer 0.6.7 and later: the compiler's release is under the GPU's floor. A warning, swallowed by its caller.
 CUDA_FLOOR: Final = Signature(
@@ -52,7 +54,7 @@ UNSUPPORTED_ARCH: Final = (
         "sm_",
         "compute_",
         pattern=r"nvcc\S*(?: v?\d[\d.]*)? (?:cannot|can't|does not|doesn't) (?:target|compile for|support)"
-        r" (?:gpu arch |sm_|compute_)(?P<arch>\d+[af]?)\b",
+        r" (?:gpu arch |CUDA architecture |sm_|compute_)(?P<arch>\d+[af]?)\b",
         needs="nvcc",
     ),
     Signature(

@@ -69,7 +69,7 @@ _BUILDING: Final = (
     Signature(
         "ompil",
         # the operating system's kernel has modules as well
-        r"^(?!.*\bdisabled\b)(?!.*\bfail(?:s|ed|ing)? to (?:compile|build)\b).*"
+        r"^(?!.*\b(?:disabled|will not)\b)(?!.*\bfail(?:s|ed|ing)? to (?:compile|build)\b).*"
         r"(?:begins to compile kernel|[Cc]ompiling .{0,60}(?:kernel|(?<!kernel )module|op)s?\b|[Kk]ernels? (?!module)"
         r".{0,30}(?:compil|build)|compiling (?:flashinfer|CUTLASS|deep_?gemm|kernels))",
         weak=True,

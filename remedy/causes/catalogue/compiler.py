@@ -57,6 +57,8 @@ _NOT_FOUND: Final = (
         r"(?:required .{0,40}but (?:is |was ))?(?:(?:wasn't|isn't|not) (?:be )?(?:installed|found|available"
         r"|(?:in|on) (?:the |your )?\$?(?i:path)\b)|missing\b)"
         + GOES_ON
+        + r"|\b[Nn]o nvcc (?:is |was )?(?:found|available|installed|on PATH)\b"
+        + GOES_ON
         + r"|Error: .*\bnvcc \([^()]{1,30}\) not found|(?:找不到|未找到)[^。，]{0,16}(?i:nvcc)\b",
     ),
     Signature(
@@ -91,8 +93,10 @@ _NOT_FOUND: Final = (
         "CUDA_HOME",
         # of other makers' roots in the same breath, too
         r"(?:assert|Assertion).*CUDA_HOME"
-        r"|CUDA_HOME(?:,? (?:and |or )?\w+_HOME){0,3} (?:is|was|are|all) (?:None|not (?:set|found))"
+        r"|CUDA_HOME(?:,? (?:and |or )?\w+_(?:HOME|PATH)){0,3} (?:is|was|are|all) (?:None|not (?:set|found))"
         + GOES_ON
+        # a shell's, of ${CUDA_HOME:?} and under set -u
+        + r"|CUDA_HOME(?: environment variable)? must be (?:set|defined)|CUDA_HOME: (?:unbound variable|parameter \w)"
         + r"|(?:annot|ould not) find CUDA_HOME|exported the environment variable CUDA_HOME",
     ),
     *any_of(
@@ -102,6 +106,7 @@ _NOT_FOUND: Final = (
         pattern=r"(?:[Cc]ould not|[Cc]annot) (?:find|locate) (?:the )?CUDA [Tt]oolkit"
         r"|CUDA [Tt]oolkit (?:is |was )?not found" + GOES_ON,
     ),
+    Signature("CUDA_PATH is not set", r"^CUDA_PATH is not set(?!.*\bmay\b)|Error: .*CUDA_PATH is not set"),
     # gsplat and its kin go on without their kernels, to the first call of one
     Signature(
         "o CUDA toolkit found",

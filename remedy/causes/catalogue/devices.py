@@ -21,6 +21,12 @@ _FALLEN: Final = (
 GONE: Final = (
     *_FALLEN,
     Signature("No devices were found"),
+    # which comes with the driver
+    *any_of(
+        "nvidia-smi'",
+        "`nvidia-smi` failed",
+        pattern=r"No such file or directory: '(?:\S*/)?nvidia-smi'|`nvidia-smi` failed\. Ensure",
+    ),
     Signature("no CUDA devices found"),
     Signature("No visible GPU devices"),
     Signature("no supported devices found for platform CUDA"),

@@ -54,6 +54,9 @@ _NO_COMPILER: Final = (
     ),
     Signature("no acceptable C compiler found"),
     Signature("o C++ compiler", r"[Nn]o C\+\+ compiler (?:found|available)|Could not find (?:a )?C\+\+ compiler"),
+    Signature("compiler not found", r"(?:\bC|C\+\+|[Hh]ost) compiler not found" + GOES_ON),
+    # scripts that look for it before they build
+    Signature(" not found", r"(?:^|[:\]✗❌] )" + _COMPILER + r"(?:/" + _COMPILER + r")? not found\b" + GOES_ON),
     Signature(
         "ompiler",
         r"Could not find (?:a suitable )?(?:C|host) compiler|[Cc]ompiler .{0,20}not found in PATH"
@@ -119,6 +122,8 @@ _UNSUPPORTED: Final = (
     Signature("floatn", r"/floatn\S*\(\d+\): error: invalid combination of type specifiers"),
     Signature("/usr/lib/gcc/", r"/usr/lib/gcc/\S+/include/\S+\(\d+\): error: (?:identifier|argument|invalid)"),
     Signature("is undefined", r"/c\+\+/\d+/\S+\(\d+\): error: identifier \"__\w+\" is undefined"),
+    # gcc's own, which its headers of later processors call
+    Signature("__builtin_ia32_", r"identifier \"__builtin_ia32_\w+\" is undefined"),
     Signature(
         "error: ", r"/c\+\+/\d[\d.]*/\S+\(\d+\): error: (?:type name is not allowed|expected an? )", needs="/c++/"
     ),
@@ -314,12 +319,11 @@ CAUSES: Final = (
             Signature("build program corresponding to", r"build program corresponding to \"Ninja"),
             # DeepSpeed reports on its ops with "JIT compiled ops requires ninja", and then says whether it is there
             Signature(
-                "ninja",
+                "inja",
                 # torch that builds without it says "we", and a warning prints its own source
-                r"(?:(?:(?<!we )[Cc]ould not find|[Cc]annot find|[Uu]nable to find|(?<!ops )requires) ['\"`]?ninja\b"
-                r"|ninja (?:\([^()]{1,30}\) )?(?:is )?(?:not (?:being )?(?:found|installed)|could not be found))"
-                + GOES_ON
-                + r"|(?:找不到|未找到)[^。，]{0,16}ninja\b",
+                r"(?:(?:(?<!we )[Cc]ould not find|[Cc]annot find|[Uu]nable to find|(?<!ops )requires) ['\"`]?[Nn]inja\b"
+                r"|(?<![\w.-])[Nn]inja (?:\([^()]{1,30}\) )?(?:is )?(?:not (?:being )?(?:found|installed)"
+                r"|could not be found))" + GOES_ON + r"|(?:找不到|未找到)[^。，]{0,16}ninja\b",
             ),
         ),
         observable=True,

@@ -93,6 +93,9 @@ _LOAD: Final = (
     ),
     Signature("is not loaded in the current process", r"(?P<lib>" + _CUDA_LIBRARY + r") is not loaded in the current"),
     Signature("not found", r"(?P<lib>" + _CUDA_LIBRARY + r"\.so[.\d]*)(?: was| is|:)? not found"),
+    Signature(
+        "not found", r"(?:^|Error: )(?P<lib>lib(?:cudart|cublas|cublasLt|nvrtc|cudnn|cufft|cusparse)) not found\b"
+    ),
     Signature("=> not found", r"(?P<lib>lib\S+\.so[.\d]*) => not found"),
     *any_of(
         "Paddle depends on",

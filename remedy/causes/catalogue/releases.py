@@ -46,6 +46,10 @@ DEMANDED: Final = (
         pattern=_NOT_OTHERS + r".*\b(?:(?i:nvcc)|CUDA (?i:toolkit))(?i: version)?[ :=(]{1,2}v?1?\d\.\d+"
         r"[^ .]* ?(?:is too old|but at least)",
     ),
+    Signature(
+        "is too old",
+        _NOT_OTHERS + r".*\b(?i:nvcc)(?: (?:compiler|toolchain|at \S{1,200}|version(?: is \S{1,12} and)?))? is too old",
+    ),
 )
 
 # --- nvcc-too-new -------------------------------------------------------------------------------------------------
@@ -93,6 +97,7 @@ _MISMATCH: Final = (
         library="torch",
     ),
     Signature("raise RuntimeError(CUDA_MISMATCH_MESSAGE", library="torch"),
+    Signature("does not match torch", r"\b(?i:nvcc)(?: version)? (?:\S{1,12} )?does not match torch"),
     Signature(
         "torch was compiled with",
         # of one major it says so as well, and goes on

@@ -11,6 +11,7 @@ from remedy.causes.shared import (
     CACHED_ARCH,
     CUDA_FLOOR,
     EMPTY_ARCHS,
+    GOES_ON,
     LATER_PTXAS,
     NO_KERNEL_IMAGE,
     NVCC_RELEASE,
@@ -48,6 +49,11 @@ _MALFORMED: Final = (
 )
 _NO_NUMBER: Final = Signature("invalid literal for int()", r"base 10: '(?P<part>[^']+)'", weak=True)
 _CONTEXT: Final = Signature("compilation_context", weak=True, library="flashinfer")
+# what a list in the environment may not be, as set-up scripts say it
+_REFUSED_LIST: Final = (
+    Signature("_CUDA_ARCH_LIST ", r"_CUDA_ARCH_LIST (?:must not be|is (?:empty|invalid|malformed))"),
+    Signature("nvalid CUDA architecture", r"[Ii]nvalid CUDA architecture(?: value)?:? ['\"\w]"),
+)
 _SET_LIST: Final = any_of("set TVM_FFI_CUDA_ARCH_LIST", "Invalid CUDA architecture: ", pattern="", library="tvm-ffi")
 _NO_TARGET: Final = (
     # what is no target at all: a word, a number alone, a variable that nobody expanded
@@ -58,7 +64,7 @@ _NO_TARGET: Final = (
     ),
     *cmake.NO_TARGET,
 )
-_UNTARGETED: Final = (_UNKNOWN_ARCH, _NOT_BUILT_FOR, _UNKNOWN_NAME, _UNSET, *_SET_LIST, *_NO_TARGET)
+_UNTARGETED: Final = (_UNKNOWN_ARCH, _NOT_BUILT_FOR, _UNKNOWN_NAME, _UNSET, *_SET_LIST, *_REFUSED_LIST, *_NO_TARGET)
 _GENCODE: Final = Signature("gencode", r"-gencode[= ]arch=compute_(?P<arch>\d+[af]?)", weak=True)
 # torch's _get_cuda_arch_flags(), printed by who looked for the fault: targets from before 7.5 beside later ones.
 _OLD_BESIDE_NEW: Final = Signature(
@@ -188,6 +194,7 @@ _PTXAS_NEEDS: Final = Signature("ptxas", r"needs ptxas >= (?P<needed>[\d.]+)", l
 _PTXAS_VERSION: Final = (
     Signature("Triton only support CUDA", r"support CUDA(?!.*got CUDA version: [1-9]\d)", library="triton"),
     Signature("Cannot find ptxas", library="triton"),
+    Signature("ptxas not found", r"(?:^|Error: )ptxas not found" + GOES_ON),
     # XLA, whose warning of the same words ends in a fall back that works
     Signature("ptxas too old", library="jax"),
     Signature("ptxas does not support CC", library="jax"),

@@ -26,7 +26,10 @@ _NO_DIRECTORY: Final = any_of(
     "not a director",
     "not a valid",
     "is invalid",
-    pattern=r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}(?:does(?:n't| not) exist(?!, una)"
+    "t point to",
+    "t contain",
+    pattern=r"(?:CUDA_HOME|CUDA_PATH|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR)\b.{0,60}"
+    r"(?:does(?:n't| not) (?:exist(?!, una)|point to|contain)"
     r"|is not a (?:valid )?director|not a valid|is invalid)",
     needs="CUDA_",
 )
@@ -146,6 +149,8 @@ _HEADER_MISSING: Final = (
 
 _NO_HEADERS: Final = (
     *any_of("annot find CUDA headers in", "ailed to find CUDA headers", "CUDA Toolkit headers not found", pattern=""),
+    Signature("CUDA headers not found", "CUDA headers not found" + GOES_ON),
+    Signature("ind cuda include path", library="tvm"),
     *cmake.NO_HEADER,
 )
 
