@@ -7,6 +7,7 @@ import re
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
+from remedy.causes.own_checks import NO_GPU_ASKED_FOR
 from remedy.causes.shared import GOES_ON, NO_DRIVER, NO_GPU, OF_NONE, answered
 from remedy.hints import Final
 
@@ -39,7 +40,7 @@ GONE: Final = (
         # vLLM and SGLang ask every platform whether it is here, and say twice that this one is not
         r"(?<!checking CUDA platform: )(?<!platform is not available because: )NVML Shared Library Not Found"
         r"|[Ff]ailed to initialize NVML(?!: Insufficient)"
-        r"|NVML: (?:Unknown Error|Not Found|Driver Not Loaded|GPU is lost)"
+        r"|(?i:NVML\w*(?:\(\))?(?: failed)?: (?:Unknown Error|Not Found|Driver Not Loaded|GPU is lost))"
         r"|NVMLError_(?!FunctionNotFound|NotSupported|NoPermission)\w+"
         r"|NVML returned no GPU",
     ),
@@ -76,7 +77,11 @@ GONE: Final = (
     *any_of("dkms", "DKMS", pattern=r"(?i)dkms.{0,40}\bnvidia\b.{0,60}(?:fail|exited [1-9])"),
     Signature("module not found: 'nvidia"),
     Signature("CUDA unknown error"),
-    Signature("unknown error", r"(?:CUDA error|failed to initialize CUDA)\S{0,12}: unknown error"),
+    Signature(
+        "unknown error",
+        r"(?:CUDA error|failed to initialize CUDA)\S{0,12}: unknown error|CUDA failure 999\b"
+        r"|(?:CUDA failed with error|cuInit failed:) unknown error|cuda runtime error \(999\)",
+    ),
     Signature("busy or unavailable", r"CUDA-capable device.{0,20} busy or unavailable"),
     *any_of("cudaErrorDevicesUnavailable", "CUDA_ERROR_DEVICE_UNAVAILABLE", pattern=r"(?i)device_?s?_?unavailable"),
     Signature("CUDA error 999"),
@@ -199,6 +204,7 @@ GONE: Final = (
         pattern=r"CUDA is not available|^cuda is not available\.$|rror: (?:\w+ )?CUDA is unavailable",
     ),
     Signature("/dev/nvidia", r"/dev/nvidia[\w-]*.{0,40}[Nn]o such file"),
+    *NO_GPU_ASKED_FOR,
 )
 _BOOT: Final = (
     Signature("NVRM: loading NVIDIA", weak=True),
@@ -232,7 +238,7 @@ _REPORT: Final = any_of("Is debug build", "sgl_kernel: ", pattern="", weak=True)
 _NO_NVML: Final = Signature("Can't initialize NVML", weak=True, library="torch")
 # On NVSwitch machines the fabric manager must have come first (CUDA driver API, CUDA_ERROR_SYSTEM_NOT_READY).
 _FABRIC: Final = (
-    Signature("system not yet initialized"),
+    Signature("ystem not yet initialized"),
     *any_of("SYSTEM_NOT_READY", "SystemNotReady", pattern=r"(?i)system_?not_?ready"),
     Signature("GPU fabric is not ready"),
     *any_of("FABRIC_NOT_READY", "FabricNotReady", pattern=r"(?i)fabric_?not_?ready"),

@@ -99,7 +99,18 @@ _TOO_OLD: Final = (
     Signature(
         "river", r"(?:NVIDIA|CUDA|nvidia) [Dd]river .{0,60}(?:is too old|is outdated|needs to be updated|too old)"
     ),
-    Signature("river", r"[Dd]river .{0,30}(?:does not support|doesn't support) CUDA"),
+    Signature("river", r"[Dd]river .{0,30}(?:does not support|doesn't support) (?:the )?CUDA"),
+    # a check of the release that a program makes itself; XLA's of its compiler's is no failure
+    Signature(
+        "river",
+        r"(?i)(?:minimum (?:required )?|(?<!possibly )insufficient |invalid )(?:nvidia |gpu )?driver version"
+        r"|(?:nvidia|gpu) (?:gpu )?driver version \d[\d.]*\b.{0,30}(?:requires at least|is older than|is below)"
+        r"|update your nvidia driver.{0,20}minimum",
+    ),
+    # the container toolkit's own reading of NVIDIA_REQUIRE_CUDA, where it needs no libnvidia-container
+    Signature("requirements not met: ", r"requirements not met: \s*(?:cuda|driver)>=?(?P<cuda>[\d.]+)"),
+    # cuda-python, of a function that this driver has not; without any driver it misses the first
+    Signature('Function "cu', r"Function \"cu(?!Init|DriverGetVersion)[A-Z]\w+\" not found", library="cuda-python"),
 )
 _SYMBOL_WAIT: Final = Signature("not found in libcuda", r"(?P<symbol>cu[A-Z]\w+).{0,40}not found in libcuda")
 

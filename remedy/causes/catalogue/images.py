@@ -51,6 +51,45 @@ _KERNEL_CODES: Final = (
     Signature("Unsupported CUDA architecture: sm", library="sageattention"),
     # torch, of a GPU that came after the CUDA it was built with
     Signature("requires CUDA_VERSION >= ", library="torch"),
+    # AMD's counterparts: rocBLAS reads its kernels from a file for each GPU, HIP from the library
+    Signature("TensileLibrary", r"rocBLAS error: Cannot read .*TensileLibrary.* for GPU arch", library="rocblas"),
+    Signature("hipErrorNoBinaryForGpu"),
+    # TensorRT's plans are code for one kind of GPU; its releases, cuBLAS' and cuDNN's end with some
+    Signature("engine plan file is generated on an incompatible device", library="tensorrt"),
+    Signature("is not supported by this TensorRT release", library="tensorrt"),
+    *any_of("_STATUS_ARCH_MISMATCH", "StatusArchMismatch", pattern=""),
+    Signature("named symbol not found at line", library="bitsandbytes"),
+    Signature("minimum required Cuda capability is", library="tensorflow"),
+    Signature("amdgpu is not supported (supported types", library="ollama"),
+)
+# What a library says of a GPU that it has no kernel for, before it looks for one.
+_NO_KERNEL_FOR: Final = (
+    # TensorRT-LLM's attention within FlashInfer, DeepGEMM: of a GPU, not of a machine's processor
+    Signature("nsupported architecture", r"Unsupported architecture(?! *:? ?(?:\w|['\"(`]))", weak=True),
+    Signature("Only SM ", r"Only SM ?\d[\d.x]*.{0,30}(?:are|is) supported", weak=True),
+    Signature(
+        "ompute capability",
+        # what was asked for by name is a matter of the configuration
+        r"does not support (?:backend '\w+' with )?compute capability \d"
+        r"|ompute capability (?:\d[\d.]* )?is (?:lower|less|below)"
+        r"|No valid attention backend.*compute capability not supported",
+        weak=True,
+    ),
+    *any_of(
+        "can only be enabled on sm",
+        "GPUs do not support",
+        pattern=r"enabled on sm_?\d|pre SM ?\d+ GPUs do not support",
+        weak=True,
+        library="tensorrt-llm",
+    ),
+    Signature("not supported for the current GPU", r"Minimum capability: \d", weak=True, library="vllm"),
+    *any_of(
+        "only supported on",
+        "nly supports",
+        # "devices with compute capability" is vLLM's word for a FlashAttention that was not built
+        pattern=r"only support(?:ed on|s) (?!devices with compute)(?:\w+ ){0,3}?(?:Hopper|Blackwell|SM ?\d|sm_?\d)",
+        weak=True,
+    ),
 )
 # What is loaded right after it was built here for this GPU does not lack its code: Triton's answers so where the driver
 # is older than its ptxas, DeepGEMM's where the compile before it failed.
@@ -93,6 +132,8 @@ def _no_image(case: Case) -> Claim | None:
         return claim_from(case.hits(NVRTC_TARGET), facts, certainty="likely", weight=Weight.DECISIVE)
     if sm and sm < (7, 5) and case.has(*EMPTY_ARCHS):
         return claim_from(case.hits(*EMPTY_ARCHS), facts, weight=Weight.DECISIVE)
+    if case.has(*_NO_KERNEL_FOR):
+        return claim_from(case.hits(*_NO_KERNEL_FOR), facts, certainty="possible", weight=Weight.NOTED)
     return None
 
 
@@ -111,6 +152,7 @@ CAUSES: Final = (
         signatures=(
             NO_KERNEL_IMAGE,
             *_KERNEL_CODES,
+            *_NO_KERNEL_FOR,
             _INVALID_IMAGE,
             SOURCE_ERRORS,
             *_IMAGE_GPU,

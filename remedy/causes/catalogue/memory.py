@@ -72,11 +72,39 @@ _GPU_MEMORY: Final = (
     # mistral.rs and vLLM
     *any_of("Num GPU blocks is 0", "ut of memory while warming up", pattern=""),
     Signature("odel does not fit on ", r"odel does not fit on (?:the devices|this system|the GPU|device)"),
-    Signature("_STATUS_ALLOC_FAILED", r"\bCU(?:BLAS|SPARSE|SOLVER|RAND)_STATUS_ALLOC_FAILED"),
+    Signature("_STATUS_ALLOC_FAILED", r"\bCU(?:BLAS|SPARSE|SOLVER|RAND|DNN)_STATUS_ALLOC_FAILED"),
     Signature("DEVICE_ALLOCATION_FAILED"),
     # torch, of its first call
     Signature("out of memory", r"cudaGetDeviceCount.* Error 2: out of memory"),
     Signature("load full model on GPU", library="ollama"),
+    Signature("memory layout cannot be allocated with num_gpu", library="ollama"),
+    # transformers, of a quantised model whose layers were spread over more than the GPU
+    Signature("dispatched on the CPU or the disk", library="transformers"),
+    # Vulkan's, SYCL's, Metal's and HIP's codes
+    *any_of("OutOfDeviceMemory", "OUT_OF_DEVICE_MEMORY", "CallbackErrorOutOfMemory", pattern=""),
+    Signature("evice memory allocation of size ", r"memory allocation of size \d+ failed"),
+    *any_of("hipErrorOutOfMemory", "PI_ERROR_OUT_OF_RESOURCES", "Out of memory on device", pattern=""),
+    Signature("ROCm error: out of memory"),
+    # TensorFlow's and ONNX Runtime's arenas
+    Signature("OOM when allocating tensor", r"^(?!.*(?:device:CPU|[Aa]void))"),
+    Signature("BFCArena::AllocateRawInternal", library="onnxruntime"),
+    # torch's allocator asks NVML about it, which was not allowed to answer
+    Signature("CUDACachingAllocator", r"NVML_SUCCESS == \w+ INTERNAL ASSERT FAILED", library="torch"),
+    Signature("Error in memory profiling. Initial free memory", library="vllm"),
+    *any_of("Got an OOM, unloading", "OOM_EXCEPTION: ", pattern="", library="comfyui"),
+    *any_of(
+        "allocate enough blocks for at least one sequence",
+        "maxTokensInPagedKvCache",
+        pattern=r"at least (?:one|1) sequence",
+        library="tensorrt-llm",
+    ),
+    *any_of(
+        "enough memory",
+        "more GPU memory",
+        "GPU memory",
+        pattern=r"GPU does not have enough (?:free )?memory|[Nn]ot enough memory on (?:device|GPU|cuda)"
+        r"|requires more GPU memory|(?:exceeds?|does not fit in(?:to)?) (?:the )?available (?:GPU|device) memory",
+    ),
     Signature("memory capacity is unbalanced"),
 )
 
@@ -151,6 +179,17 @@ _HOST_MEMORY: Final = (
     Signature("memory allocation of ", r"^memory allocation of \d+ bytes failed"),
     Signature("runtime: out of memory"),
     Signature("low on resource: memory", library="kubelet"),
+    # ERROR_COMMITMENT_LIMIT of Windows, in words and by number
+    Signature("paging file is too small"),
+    *any_of("[WinError 1455]", "(os error 1455)", pattern=""),
+)
+# Who watches over a machine's or a job's memory, and says so: Slurm, earlyoom, Ray, torch of its workers.
+_OOM_WATCH: Final = (
+    *any_of("oom-kill event", "oom_kill event", pattern=r"Detected \d+ oom.kill event"),
+    Signature("ut Of Memory", r"^srun: error: \S+: tasks? [\d,-]+: Out Of Memory"),
+    Signature("to process ", r"sending SIG(?:TERM|KILL) to process \d+.*\bbadness\b", library="earlyoom"),
+    Signature("exceeds the memory usage threshold", library="ray"),
+    Signature("killed by signal: Killed", library="torch"),
 )
 _COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbinary|clang)"
 
@@ -166,7 +205,7 @@ def _oom_killed(case: Case) -> Claim | None:
     if kills and not servers:
         return None
     told = tuple(hit for hit in case.hits(_OOM_RESULT) if not _of_compiler(hit))
-    hits = told + case.hits(_OOM_UNIT, *_OOM_D, _OOM_K8S, _OOM_NODE) + servers
+    hits = told + case.hits(_OOM_UNIT, *_OOM_D, _OOM_K8S, _OOM_NODE, *_OOM_WATCH) + servers
     if not kills:
         hits += case.hits(_OOM_CGROUP) + tuple(hit for hit in case.hits(*_OOM_REPORT) if not _of_compiler(hit))
     if hits:
@@ -219,6 +258,7 @@ CAUSES: Final = (
             *_OOM_D,
             _OOM_K8S,
             _OOM_NODE,
+            *_OOM_WATCH,
             _OOM_CGROUP,
             _SIGKILL,
             _EXIT_137,

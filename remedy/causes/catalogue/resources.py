@@ -36,6 +36,25 @@ _DISK: Final = (
     Signature("ot enough disk space"),
     Signature("Errno 122"),
     Signature("low on resource: ", r"resource: (?:ephemeral-storage|inodes)", library="kubelet"),
+    Signature("ephemeral local storage usage exceeds", library="kubelet"),
+    Signature("磁盘空间不足"),
+    Signature("enough free space in /"),
+    # Ray's raylet, without the place that it says so from
+    Signature("is over ", r"is over \d+% full", library="ray"),
+    # torch.save: a file that could not be written to its end
+    *any_of(
+        "PytorchStreamWriter failed writing",
+        "inline_container",
+        pattern=r"failed writing|unexpected pos",
+        library="torch",
+    ),
+    # torch's own shared memory: /dev/shm, which docker gives 64 MB
+    *any_of(
+        "out of shared memory",
+        "unable to write to file </torch_",
+        pattern=r"workers are out of shared|</torch_",
+        library="torch",
+    ),
 )
 _SHM: Final = Signature(
     # Ray says how little there is where it goes on with less
@@ -93,6 +112,37 @@ _NCCL: Final = (
     Signature("Unable to find address for: ", library="gloo"),
     *any_of("Gloo", "gloo/transport", pattern=r"Gloo connectFullMesh failed|gloo/transport"),
     Signature("ustom_all_reduce", r"custom_all_reduce.{0,80}(?:[Ee]rror|invalid argument|failed)"),
+    # torch before 2.1: a rank that never came, or went
+    Signature("in store based barrier on rank", r"Timed out initializing process group", library="torch"),
+    Signature("wait timeout after ", r"wait timeout after \d+ms, keys: /", library="torch"),
+    Signature(
+        "Socket Timeout",
+        r"^(?:[\w.]*\.)?(?:Runtime|DistStore|DistNetwork|DistBackend)Error: Socket Timeout$",
+        library="torch",
+    ),
+    # a master on another machine; on this one it is the address of IPv6 that torch tries first
+    Signature(
+        "client socket has failed to connect",
+        r"failed to connect to \[(?!localhost|127\.|::1)[^\]]+\].*errno: 11[013]\b",
+        library="torch",
+    ),
+    *any_of("Duplicate GPU detected", "watchdog got stuck for", pattern="", library="nccl"),
+    *any_of(
+        "DeepEP timeout",
+        "DeepEP error: ",
+        pattern=r"DeepEP (?:error: )?(?:timeout|CPU recv timeout)",
+        library="deep-ep",
+    ),
+    *any_of(
+        "connect EPS failed",
+        "nvshmem setup connections failed",
+        "is not accessible, exiting",
+        pattern="",
+        library="nvshmem",
+    ),
+    Signature("init failed for transport: ", library="nvshmem"),
+    # Ascend's
+    *any_of("hcclCommInitRootInfo", "HCCL error", pattern=r"hcclComm|HCCL error(?! codes)"),
     Signature("NVLS", r"NVLS .{0,60}(?:fail|error)|multicast .{0,30}(?:fail|error)"),
 )
 _NCCL_LAST: Final = Signature("nccl==", r"vLLM is using nccl==|sglang is using nccl==|is using nccl==", weak=True)
@@ -132,7 +182,8 @@ def _nccl(case: Case) -> Claim | None:
 
 
 _PORT: Final = (
-    Signature("ddress already in use"),
+    # but for the socket of its own that NCCL's monitor of ranks does without
+    Signature("ddress already in use", r"^(?!.*\bras/).*ddress already in use"),
     Signature("Errno 98"),
     Signature("os error 98"),
     Signature("EADDRINUSE"),
@@ -181,6 +232,23 @@ _PORT: Final = (
         r"[Ff]ailed to bind (?!.*(?:\bcuda:|CUDA|Multicast)).{0,60}(?:port|address|:)\D{0,6}(?P<port>\d{2,5})?",
     ),
     Signature("failed to listen on any local network address"),
+    # a server that asks first who is there; Ray's head
+    *any_of("already running on port", "but is already running at", pattern=""),
+    *any_of(
+        " port ",
+        "Port ",
+        "端口",
+        pattern=r"[Pp]ort:? (?P<busy>\d{2,5}) (?:is )?(?:busy|already (?:bound|being listened on))"
+        r"|(?i:can ?not|could not|unable to|failed to) (?:bind|listen) (?:to |on )?(?:TCP )?port (?P<refused>\d{2,5})"
+        r"|端口 ?(?P<occupied>\d{2,5}) ?已被占用",
+    ),
+    Signature("ddress in use"),
+    Signature("AddrInUse"),
+    Signature("WinError 10048"),
+    # Windows keeps ranges of ports for Hyper-V, and answers so for any port within one
+    Signature("access a socket in a way forbidden", r"listen tcp|exposing port|bind"),
+    # gRPC's server, of every address that it tried
+    Signature("No address added out of total"),
     Signature("port is already allocated"),
     Signature("Only one usage of each socket address"),
     # EADDRINUSE, not a port that this user may not take (EACCES) or an address that is not this machine's
