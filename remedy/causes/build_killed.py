@@ -41,7 +41,7 @@ BUILD_KILLED: Final = (
     Signature(
         "out of memory allocating", r"(?:cc1plus|cicc|ptxas|cudafe|\bas:|\bld:|\blto1:).*out of memory allocating"
     ),
-    Signature("Cannot allocate memory", r"(?:nvcc|ninja|cicc|cc1plus|c\+\+|fork|\bld: ).*Cannot allocate memory"),
+    Signature("Cannot allocate memory", r"(?:nvcc|ninja|cicc|cc1plus|c\+\+|\bld: ).*Cannot allocate memory"),
     # distutils
     Signature("terminated by signal 9", r"command '[^']*(?:nvcc|gcc|g\+\+|c\+\+|cc)' terminated by"),
     # zsh and bash, of a job that they ran; BuildKit, which counts the kernel's kills of a step

@@ -51,5 +51,69 @@ NO_GPU_ASKED_FOR: Final = (
     # Jetson: the memory manager of Tegra's driver, whose node a container was not given
     *any_of("NvRmMemInit", "NvRmMemMgrInit", pattern=r"NvRmMem(?:Mgr)?Init\w* failed"),
     Signature("failed to initialize CUDA: (null)"),
-    Signature("GPU discovery", r"failed to finish discovery before timeout", library="ollama"),
+    *any_of(
+        "GPU discovery",
+        "GPU discovery watchdog",
+        pattern=r"failed to finish discovery before timeout|discovery watchdog timed out|--list-devices failed",
+        library="ollama",
+    ),
+    *any_of(
+        "compatible GPU",
+        "suitable GPU",
+        "capable GPU",
+        "suitable CUDA device",
+        "no GPU device",
+        pattern=r"(?i)\bno (?:[\w-]+ ){0,2}(?:GPUs?|CUDA devices?) (?:devices? )?(?:is |are |was |were )?"
+        r"(?:found|detected|available|visible)\b(?!.{0,40}(?:fall|CPU))",
+    ),
+    *any_of(
+        " find ",
+        " detect ",
+        pattern=r"(?i)(?:unable to|could not|couldn't|failed to|cannot) (?:find|detect) (?:an?y? |the )?"
+        r"(?:NVIDIA |compatible |CUDA[- ]?(?:capable |enabled |compatible )?)?(?:GPUs?|CUDA devices?)\b"
+        r"(?! (?:\w+ )?(?:name|type|arch|memory|info|count|model|vendor|version|usage|stat|adapter))"
+        r"(?!.{0,40}(?:fall|CPU))",
+        needs="GPU",
+    ),
+    # more of them than there are
+    *any_of(
+        "ot enough GPUs",
+        "nsufficient GPUs",
+        "max local gpu count",
+        "he number of GPUs",
+        "GPUs requested",
+        "otal available GPUs",
+        "number of visible devices",
+        "no GPU resources available",
+        pattern=r"(?:ot enough|nsufficient) GPUs\b|less than max local gpu count|no GPU resources available"
+        r"|less than total desired GPUs|must be less than or equal to the number of visible devices"
+        r"|(?:larger|greater|more) than the (?:number of (?:available )?GPUs|available)",
+    ),
+    # or one that is not among them
+    *any_of(
+        "CUDA device ",
+        "GPU ",
+        "device cuda:",
+        "device: cuda:",
+        pattern=r"(?:CUDA device|GPU|device:? cuda:) ?\d+ (?:is )?not (?:found|available)\b|nvalid device: cuda:\d",
+    ),
+    # nvidia-smi comes with the driver, into a container with its GPU
+    *any_of(
+        "nvidia-smi'",
+        'nvidia-smi\\": ',
+        'nvidia-smi": ',
+        pattern=r"(?:No such file or directory|\[Errno 2\] [^:'\"]{2,80}): '(?:/\S*/)?nvidia-smi'"
+        r"|nvidia-smi\\?\": (?:executable file not found|stat )",
+    ),
+    # the kernel, of a driver that did not take the GPU
+    Signature("robe", r"\bnvidia\b.*\bprobe (?:of \S+|with driver nvidia) failed"),
+    Signature("requires use of the NVIDIA open kernel modules"),
+    Signature("ailed to allocate NvKmsKapiDevice"),
+    Signature("nvidia-persistenced failed to initialize"),
+)
+#: Words that others have as well: a shell's for a program that its script may do without, ollama's for what it computes
+#: on where no GPU was asked for.
+NO_GPU_PERHAPS: Final = (
+    Signature("nvidia-smi: ", r"nvidia-smi: (?:command )?not found", weak=True),
+    Signature("inference compute", r"inference compute.*\blibrary=cpu\b", weak=True, library="ollama"),
 )

@@ -7,7 +7,7 @@ import re
 from remedy.causes import reading, rules
 from remedy.causes.case import Case, Hit, claim_from
 from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
-from remedy.causes.own_checks import NO_GPU_ASKED_FOR
+from remedy.causes.own_checks import NO_GPU_ASKED_FOR, NO_GPU_PERHAPS
 from remedy.causes.shared import GOES_ON, NO_DRIVER, NO_GPU, OF_NONE, answered
 from remedy.hints import Final
 
@@ -296,7 +296,9 @@ def _missing(case: Case) -> Claim | None:
         return claim_from(case.hits(*NO_GPU, *GONE), certainty="possible", weight=Weight.NOTED)
     gone = _gone(case) + reading.failed_of_none(case, _TORCHS_CUDA)
     found = claim_from(gone) or claim_from(case.hits(_COUNTING), certainty="possible", weight=Weight.NOTED)
-    if found or case.errors:
+    perhaps = () if case.has(_FOUND) else case.hits(*NO_GPU_PERHAPS)
+    told = {hit.line.number for hit in perhaps}
+    if found or any(line.number not in told for line in case.errors):
         return found
     if case.has(_CPU_BUILD) and case.has(_NO_CUDA) and not case.has(*_REPORT):
         return claim_from(
@@ -307,7 +309,7 @@ def _missing(case: Case) -> Claim | None:
             advice="Install the torch of the server's release from PyTorch's index for the driver's CUDA "
             "(https://download.pytorch.org/whl/), not the one that ends in +cpu.",
         )
-    return claim_from(case.hits(_NO_NVML), certainty="possible", weight=Weight.HINT)
+    return claim_from(case.hits(_NO_NVML) + perhaps, certainty="possible", weight=Weight.HINT)
 
 
 def _gone(case: Case) -> tuple[Hit, ...]:
@@ -351,17 +353,8 @@ CAUSES: Final = (
         advice="Run `nvidia-smi` and `dmesg | grep -i -e NVRM -e Xid`; check CUDA_VISIBLE_DEVICES in the unit.",
         judge=_missing,
         signatures=(
-            *NO_GPU,
-            *GONE,
-            _TORCHS_CUDA,
-            *OF_NONE,
-            _ANSWERED,
-            _COUNTING,
-            _NO_NVML,
-            _FOUND,
-            _CPU_BUILD,
-            _NO_CUDA,
-            *_REPORT,
+            *(*NO_GPU, *GONE, *NO_GPU_PERHAPS, _TORCHS_CUDA, *OF_NONE),
+            *(_ANSWERED, _COUNTING, _NO_NVML, _FOUND, _CPU_BUILD, _NO_CUDA, *_REPORT),
         ),
         page=Page(
             meaning="The driver offers no device to this process, or one that was there has stopped answering.",

@@ -58,7 +58,7 @@ _KERNEL_CODES: Final = (
     Signature("engine plan file is generated on an incompatible device", library="tensorrt"),
     Signature("is not supported by this TensorRT release", library="tensorrt"),
     *any_of("_STATUS_ARCH_MISMATCH", "StatusArchMismatch", pattern=""),
-    Signature("named symbol not found at line", library="bitsandbytes"),
+    Signature("Error named symbol", r"Error named symbol not found at line", library="bitsandbytes"),
     Signature("minimum required Cuda capability is", library="tensorflow"),
     Signature("amdgpu is not supported (supported types", library="ollama"),
 )

@@ -82,6 +82,7 @@ _GPU_MEMORY: Final = (
     Signature("dispatched on the CPU or the disk", library="transformers"),
     # Vulkan's, SYCL's, Metal's and HIP's codes
     *any_of("OutOfDeviceMemory", "OUT_OF_DEVICE_MEMORY", "CallbackErrorOutOfMemory", pattern=""),
+    Signature("execution failed: Insufficient Memory", library="mlx"),
     Signature("evice memory allocation of size ", r"memory allocation of size \d+ failed"),
     *any_of("hipErrorOutOfMemory", "PI_ERROR_OUT_OF_RESOURCES", "Out of memory on device", pattern=""),
     Signature("ROCm error: out of memory"),

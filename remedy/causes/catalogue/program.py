@@ -96,14 +96,14 @@ _LOOKED_FOR: Final = (
     *NOT_RUN,
     *by_launcher(r"[\w./+-]+"),
 )
+#: The programs of a build, and the one that comes into a container with its GPU: causes of their own.
+_OTHERS: Final = rf"{BUILD_PROGRAM}|(?:\S*/)?nvidia-smi"
 
 
 def _exec_failed(case: Case) -> Claim | None:
     """A program that is not on a PATH whose ``$`` was taken literally is a symptom of that."""
     refused = case.hits(*_REFUSED)
-    sought = tuple(
-        hit for hit in case.hits(*_LOOKED_FOR) if not re.fullmatch(BUILD_PROGRAM, hit.groups.get("program", ""))
-    )
+    sought = tuple(hit for hit in case.hits(*_LOOKED_FOR) if not re.fullmatch(_OTHERS, hit.groups.get("program", "")))
     sought += tuple(
         hit
         for hit in case.hits(_SHELL_DENIED)

@@ -142,7 +142,10 @@ _NCCL: Final = (
     ),
     Signature("init failed for transport: ", library="nvshmem"),
     # Ascend's
-    *any_of("hcclCommInitRootInfo", "HCCL error", pattern=r"hcclComm|HCCL error(?! codes)"),
+    *any_of(
+        *("cclCommInitRootInfo", "HCCL function error", "HCCL error"),
+        pattern=r"[Hh]cclComm|HCCL (?:function )?error(?! codes)",
+    ),
     Signature("NVLS", r"NVLS .{0,60}(?:fail|error)|multicast .{0,30}(?:fail|error)"),
 )
 _NCCL_LAST: Final = Signature("nccl==", r"vLLM is using nccl==|sglang is using nccl==|is using nccl==", weak=True)
