@@ -13,7 +13,7 @@ NO_GPU_ASKED_FOR: Final = (
         "CUDA ",
         "Cuda ",
         "cuda ",
-        pattern=r"(?i)^(?!.*(?:nvcc|cuda_home|toolkit|compil|install|fall|\busing (?:the )?cpu|to build)).*"
+        pattern=r"(?i)^(?!.*(?:nvcc|cuda_home|toolkit|compil|install|fall|\busing (?:the )?cpu|\bbuild)).*"
         r"(?:(?:Error|Exception|Exit)\w*: |^(?:[A-Z]+:[\w.]+:)?|error: )"
         r"(?:.{0,60}\brequires? (?:a )?cuda(?: |-)?(?:gpu|device|enabled|capable|, but)"
         r"|(?:error: |.{0,20}\bexpected )?cuda (?:(?:gpu|device|support) )?(?:(?:is|was) )?"
@@ -111,9 +111,7 @@ NO_GPU_ASKED_FOR: Final = (
     Signature("ailed to allocate NvKmsKapiDevice"),
     Signature("nvidia-persistenced failed to initialize"),
 )
-#: Words that others have as well: a shell's for a program that its script may do without, ollama's for what it computes
-#: on where no GPU was asked for.
-NO_GPU_PERHAPS: Final = (
-    Signature("nvidia-smi: ", r"nvidia-smi: (?:command )?not found", weak=True),
-    Signature("inference compute", r"inference compute.*\blibrary=cpu\b", weak=True, library="ollama"),
+#: ollama's word for what it computes on, where no GPU was asked for as well.
+NO_GPU_PERHAPS: Final = Signature(
+    "inference compute", r"inference compute.*\blibrary=cpu\b", weak=True, library="ollama"
 )

@@ -296,9 +296,8 @@ def _missing(case: Case) -> Claim | None:
         return claim_from(case.hits(*NO_GPU, *GONE), certainty="possible", weight=Weight.NOTED)
     gone = _gone(case) + reading.failed_of_none(case, _TORCHS_CUDA)
     found = claim_from(gone) or claim_from(case.hits(_COUNTING), certainty="possible", weight=Weight.NOTED)
-    perhaps = () if case.has(_FOUND) else case.hits(*NO_GPU_PERHAPS)
-    told = {hit.line.number for hit in perhaps}
-    if found or any(line.number not in told for line in case.errors):
+    perhaps = () if case.has(_FOUND) else case.hits(NO_GPU_PERHAPS)
+    if found or case.errors:
         return found
     if case.has(_CPU_BUILD) and case.has(_NO_CUDA) and not case.has(*_REPORT):
         return claim_from(
@@ -353,7 +352,7 @@ CAUSES: Final = (
         advice="Run `nvidia-smi` and `dmesg | grep -i -e NVRM -e Xid`; check CUDA_VISIBLE_DEVICES in the unit.",
         judge=_missing,
         signatures=(
-            *(*NO_GPU, *GONE, *NO_GPU_PERHAPS, _TORCHS_CUDA, *OF_NONE),
+            *(*NO_GPU, *GONE, NO_GPU_PERHAPS, _TORCHS_CUDA, *OF_NONE),
             *(_ANSWERED, _COUNTING, _NO_NVML, _FOUND, _CPU_BUILD, _NO_CUDA, *_REPORT),
         ),
         page=Page(
