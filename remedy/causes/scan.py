@@ -264,7 +264,9 @@ class Scanner:
                 continue
             start = said.rfind(anchor[:CUT_LEAST])
             cut = said[start:]
-            if 2 * len(anchor) <= 3 * len(cut) < 3 * len(anchor) and anchor.startswith(cut):
+            long_enough = 2 * len(anchor) <= 3 * len(cut) < 3 * len(anchor)
+            # whole words may be all that there was to say, such as "internal compiler error"
+            if long_enough and anchor.startswith(cut) and (cut[-1:] + anchor[len(cut)]).isalnum():
                 self._try(signatures, line, said[:start] + anchor)
 
     def _placed(self, line: Line) -> Line:

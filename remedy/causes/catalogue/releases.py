@@ -32,10 +32,14 @@ _DEMAND: Final = (
     _NOT_OTHERS + r".*\b(?:(?:(?i:nvcc)|CUDA (?i:toolkit|compiler))(?i: version)?(?: (?:must|should) be)?"
     r" ?(?:>=? ?)?1\d\.\d+"
     + _OR_NEWER
+    + r"|(?i:sm_?)\d+[af]?(?:/\S+)? compilation requires CUDA 1\d\.\d+"
+    + _OR_NEWER
     + r"|CUDA(?: [Vv]ersion)? ?(?:>=? ?)?1\d\.\d+"
     + _OR_NEWER
-    + r" (?:is |are )?(?:required|needed) (?:to (?:build|compile) the package"
-    r"|(?:for|to (?:build|compile|target)) .*(?:compute capability|\bsm_?\d|compute_\d|Blackwell|Hopper)))"
+    # FlashInfer says which toolkit there is instead
+    + r"(?:; (?:the local toolkit|the CUDA toolkit found|this environment's nvcc) is\b"
+    r"| (?:is |are )?(?:required|needed) (?:to (?:build|compile) the package"
+    r"|(?:for|to (?:build|compile|target)) .*(?:compute capability|\bsm_?\d|compute_\d|Blackwell|Hopper))))"
 )
 DEMANDED: Final = (
     *any_of("or higher", "or newer", "or later", "or above", "or greater", "and above", pattern=_DEMAND, needs="1"),
