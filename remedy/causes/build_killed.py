@@ -7,7 +7,10 @@ from remedy.hints import Final
 
 #: The programs of a build that the kernel chooses for their size.
 COMPILERS: Final = r"(?:cicc|nvcc|ptxas|cudafe\+\+|cc1plus|cc1|ninja|ld|fatbinary|clang|ptxas-blackwell)"
-_BUILDS: Final = r"\b(?:setup\.py|g?make|ninja|cmake|flash[-_]attn|no-build-isolation|build_ext|nvcc)\b"
+_BUILDS: Final = (
+    r"\b(?:setup\.py|g?make|ninja|cmake|no-build-isolation|build_ext|nvcc"
+    r"|install .{0,80}(?:attn|deepspeed|apex|xformers))\b"
+)
 #: Lines that only such a build ends with.
 BUILD_KILLED: Final = (
     *any_of("FAILED: [code=", "status", pattern=r"FAILED: \[code=137\]|ninja.*(?:exit status|status) 137", needs="137"),

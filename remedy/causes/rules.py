@@ -195,12 +195,18 @@ def arch_list_fault(name: str, value: str, facts: PartialFacts) -> str | None:
 
 
 # Where JIT libraries keep what they compile; ~/.cache itself is made by the first of them. A home of "/" (no HOME in a
-# unit without User=) shows as a dot directory in the root.
+# unit without User=) shows as a dot directory in the root. Checkouts, models and servers bear the libraries' names as
+# well: those count below a folder of caches only.
 _JIT_CACHE: Final = (
-    r"/\.?triton(?![\w-])|triton[_-]?cache|flashinfer|torchinductor|torch_extensions|torch_compile|torch_aot_compile|inductor"
-    r"|tvm-ffi|tvm_ffi|deep_gemm|tilelang|tvm-debug|cutlass_python_cache|quack_cache|/\.nv\b|\.cupy|numba|cubins?\b"
-    r"|cached_ops|kernel_cache|/\.cache/?$|/\.cache/(?:vllm|sglang|torch|triton)"
-    r"|^/\.(?!config|local|ssh|npm|docker|gradio|keras|matplotlib|streamlit|llamafile|lmstudio)\w+|/\.config/vllm|__pycache__|_jit"
+    r"/\.triton(?![\w-])|triton[_-]?cache|/triton/(?:\d+/)?[0-9A-Za-z]{26}"
+    r"|(?:cache|/tmp)[^ ]{0,200}/(?:triton|flashinfer)(?![\w-])"
+    r"|-packages/flashinfer/|flashinfer_(?:cache|cubin|jit|workspace)|/\.flashinfer|flashinfer/\d"
+    r"|torchinductor|torch_extensions|torch_compile|torch_aot_compile|inductor_(?:cache|compiled)"
+    r"|tvm-ffi|tvm_ffi|deep_gemm|tilelang|tvm-debug|cutlass_python_cache|quack_cache|/\.nv\b|\.cupy|cubins?\b"
+    r"|numba_?cache|/\.?numba/|\.nb[ic]\b|__pycache__/?$"
+    r"|cached_ops|kernel_cache|/\.cache/?$|/\.cache/(?:vllm|sglang|torch|triton|quack|warp)|aiter\w*/jit/|/\.aiter\b"
+    r"|compiledir_"
+    r"|^/\.(?:cache|triton|tilelang|tvm|nv|cupy|deep_gemm|numba|vllm|sgl)|/\.config/vllm|_jit"
 )
 # a program that a package brings is none, wherever the package is
 _NO_JIT_CACHE: Final = r"huggingface|modelscope|/hub\b|\.ollama|-packages/\S*/bin/[\w+-]+$"

@@ -11,6 +11,7 @@ from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, JIT_AT_WORK, NVCC_RUN, OUT_OF_MEMORY_KILL, TIMED_OUT
 from remedy.causes.telling import says_only_that
 from remedy.causes.types import Certainty
+from remedy.causes.waited import WAITED
 from remedy.hints import Final
 
 # --- jit-build-out-of-memory --------------------------------------------------------------------------------------
@@ -93,6 +94,7 @@ _TOLD_OF_FAILURE: Final = any_of(
 _NO_CORE_FAILED: Final = Signature("Failed core proc(s): {}", weak=True, library="vllm")
 _GAVE_UP: Final = (
     *TIMED_OUT,
+    *WAITED,
     _NO_CORE_FAILED,
     Signature("did not become healthy", r"did not become healthy .*within \d+", weak=True),
     Signature("iveness probe failed", weak=True),

@@ -115,19 +115,28 @@ _NO_CACHE: Final = Signature(
 )
 _NO_TRITON_CACHE: Final = Signature("ould not create or locate cache dir", library="triton")
 _NO_LOCATOR: Final = Signature("no locator available for file", library="numba")
-# A temporary file within it that is gone was another process's, or renamed by it. The cache itself can't be missing for
-# who makes it with its parents: one of these is a link to nowhere.
+# A file of an entry that is gone was another process's, renamed by it, or of a copied index. The cache itself can't be
+# missing for who makes it with its parents: one of these is a link to nowhere.
 _NO_PARENT: Final = Signature(
     "No such file or directory: ",
     r"No such file or directory: ['\"](?P<path>/(?:home|nonexistent|root)"
-    r"(?!\S*(?:\btmp\.pid_|\.(?:json|cubin|ptx|so|ttir|ttgir|llir|py|o)\b|\btriton/cache/\w{16}))[^'\"]*/\.(?:cache|triton)"
-    r"[^'\"]*|/[^'\"]*/\.(?:cache(?:/\w+)?|triton)(?=['\"]))",
+    r"(?!\S*(?:\btmp\.pid_|\.(?:json|cubin|ptx|so|ttir|ttgir|llir|py|o)\b|\btriton/cache/\w{16}"
+    r"|/torch_(?:compile_cache|aot_compile)/\w))[^'\"]*/\.(?:cache|triton)"
+    r"[^'\"]*|/[^'\"]*/\.(?:cache(?:/\w+){0,2}|triton)(?=['\"]))",
     weak=True,
+)
+
+
+# A link to nowhere, or a file, in the place of the folder that is made there.
+_NO_FOLDER: Final = Signature(
+    "File exists: ", r"File exists: ['\"](?P<path>/[^'\"]*/\.(?:cache|triton))['\"]", weak=True
 )
 
 
 def _is_cache(hit: Hit) -> bool:
     text, path = hit.line.text, denied_path(hit)
+    if "Could not install packages" in text:
+        return False
     if "nvcc'" in text or "nvcc: " in text or "bin/nvcc" in text or "step EXEC" in text:
         return False
     return rules.is_jit_cache(path) if path else rules.speaks_of_kernels(text)
@@ -143,7 +152,7 @@ def _unwritable(case: Case) -> Claim | None:
     hits = refused + closed + case.hits(_NO_NAME, _NO_USERNAME, _NO_HOME, _NO_TRITON_CACHE, _NO_LOCATOR)
     if hits:
         return claim_from(hits, behind(case, denied_path(hits[0]), hits[0].line.text))
-    missing = tuple(hit for hit in case.hits(_NO_PARENT) if rules.is_jit_cache(hit.groups["path"]))
+    missing = tuple(hit for hit in case.hits(_NO_PARENT, _NO_FOLDER) if rules.is_jit_cache(hit.groups["path"]))
     return claim_from(missing, certainty="likely") if missing else None
 
 
@@ -166,7 +175,7 @@ _WAITING: Final = (
         "aiting for file lock",
         pattern=r"[Ww]aiting for (?:file )?lock (?:on )?\S*(?:cache|cached_ops|jit|extension)",
     ),
-    Signature("Timeout", r"(?:filelock|The file lock).*\.lock"),
+    Signature("Timeout", r"(?:filelock|The file lock)(?:[^'/]*'?(?P<path>/[^' ]*\.lock)|.*\.lock)"),
     *any_of(
         "lock on '",
         "lock: /",
@@ -176,7 +185,7 @@ _WAITING: Final = (
     # py-spy and faulthandler stacks of a process that waits
     Signature("filelock", r"acquire \(\S*filelock/", library="flashinfer"),
     Signature("stale lock file", r"compil.*stale lock file", library="megatron"),
-    Signature("could not be acquired", r"file lock '?[^']*\.lock"),
+    Signature("could not be acquired", r"file lock '?(?:(?P<path>/[^']*\.lock)|[^']*\.lock)"),
 )
 # Who reads data and models keeps them on NFS as well, and their frame stands right above such a line without a path.
 _READERS: Final = any_of(
@@ -215,8 +224,6 @@ _WENT_ON: Final = any_of(
 #: FlashInfer up to 0.2.5 builds through torch's loader, whose lock is a file that outlives a killed build.
 _BATON_UNTIL: Final = "0.2.6"
 _SILENCE: Final = 300.0
-#: Lines of a frame as Python prints it, with the marks below its source.
-_FRAME: Final = 3
 
 
 def _locked(case: Case) -> Claim | None:
@@ -230,7 +237,7 @@ def _locked(case: Case) -> Claim | None:
         hit
         for hit in case.hits(*_WAITING)
         if all(rules.is_jit_cache(path) for path in hit.groups.values() if path)
-        and not any(0 < hit.line.number - frame.line.number <= _FRAME for frame in case.hits(*_READERS))
+        and not any(near(frame, hit) and frame.line.number < hit.line.number for frame in case.hits(*_READERS))
     )
     if waiting:
         return claim_from(waiting, tuple(seen))
@@ -323,6 +330,7 @@ CAUSES: Final = (
         signatures=(
             *(*PERMISSION, READ_ONLY, _NO_NAME, _NO_USERNAME, _NO_HOME, _NO_CACHE, _NO_TRITON_CACHE, _NO_LOCATOR),
             _NO_PARENT,
+            _NO_FOLDER,
         ),
         page=Page(
             meaning="Every JIT library makes a folder below the home directory at import or at the first build: "

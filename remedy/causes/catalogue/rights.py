@@ -8,6 +8,7 @@ from remedy.causes.entry import Cause, Claim, Page, Signature, Weight, any_of
 from remedy.causes.shared import BUILD_FAILED, NVCC_RUN, PERMISSION, READ_ONLY, TIMED_OUT
 from remedy.causes.telling import says_only_that
 from remedy.causes.types import Evidence
+from remedy.causes.waited import WAITED
 from remedy.hints import Final
 
 # systemd.exec(5), process exit codes: the steps that fail of rights, files or settings of the sandbox.
@@ -127,27 +128,6 @@ _STOPPING: Final = Signature("timed out", r"State 'stop-\w+' timed out|Stopping 
 
 # The kubelet's startupProbe does as TimeoutStartSec= does.
 _PROBE: Final = Signature("failed startup probe", weak=True)
-# Who starts servers and waits for them, with a patience of its own: Ollama for its runner, vLLM for its engine, SGLang
-# and LocalAI for what they launched, llama-swap, docker compose, the hosts of endpoints.
-_AWAITED: Final = (
-    r"\b(?:runner|llama-server|server|engines?|engine core|backend|model|shard|replica|container|endpoint)\b"
-)
-_WAITED: Final = any_of(
-    "imed out waiting for ",
-    "imeout waiting for ",
-    "failed to start within",
-    "ailed to start in time",
-    "did not become ",
-    "failed to be ready within",
-    "ealth check ",
-    "tartup probe failed",
-    "is unhealthy",
-    "not pass the ping health check",
-    pattern=rf"(?i)time(?:d )?out waiting for .{{0,40}}?{_AWAITED}.{{0,60}}?\b(?:start|ready|healthy|initial message)"
-    rf"|{_AWAITED}.{{0,60}}? (?:failed to (?:start|be ready) (?:within|in time)|did not become (?:ready|healthy))"
-    r"|health check (?:failed|timed out) after \d|startup probe failed|container \S+ is unhealthy|ping health check",
-    weak=True,
-)
 
 
 def _start_timeout(case: Case) -> Claim | None:
@@ -159,13 +139,25 @@ def _start_timeout(case: Case) -> Claim | None:
     result = case.hits(*_RESULT_TIMEOUT)
     if result and not case.has(_STOPPING) and not case.has(*BUILD_FAILED, NVCC_RUN):
         return claim_from(result, certainty="likely", weight=Weight.DECISIVE)
-    waited = case.hits(*_WAITED)
+    waited = case.hits(*WAITED)
     gave_up = {hit.line.number for hit in waited}
     told = (line for line in case.errors if line.number not in gave_up and " probe" not in line.text)
-    if case.ready is None and all(says_only_that(line.text) for line in told):
-        # What they waited for may have failed, and said so in a log of its own.
-        return claim_from(waited, certainty="possible", weight=Weight.HINT)
+    # Of a unit, what systemd did is known, and another's patience is no setting of it.
+    if case.state is None and case.ready is None and all(says_only_that(line.text) for line in told):
+        return claim_from(
+            waited, certainty="possible", weight=Weight.HINT, summary=_GAVE_UP_WAITING, advice=_MORE_PATIENCE
+        )
     return None
+
+
+_GAVE_UP_WAITING: Final = (
+    "What started the server gave up waiting for it: it was still loading, or it failed and said why in its own log."
+)
+_MORE_PATIENCE: Final = (
+    "Read the server's own log first. If it was only loading, allow it more time: OLLAMA_LOAD_TIMEOUT, "
+    "VLLM_ENGINE_READY_TIMEOUT_S, llama-swap's healthCheckTimeout, the startup probe's failureThreshold, or the "
+    "health check's start_period."
+)
 
 
 _FORBIDDEN: Final = (
@@ -220,7 +212,7 @@ CAUSES: Final = (
         summary="systemd stopped the service because it was not ready within TimeoutStartSec=; it was still loading.",
         advice="Raise it: `systemctl edit {unit}`, `[Service]`, `TimeoutStartSec=30min`.",
         judge=_start_timeout,
-        signatures=(*TIMED_OUT, _JOB_TIMEOUT, _PROBE, *_WAITED, *_RESULT_TIMEOUT, _STOPPING),
+        signatures=(*TIMED_OUT, _JOB_TIMEOUT, _PROBE, *WAITED, *_RESULT_TIMEOUT, _STOPPING),
         results=("timeout",),
         page=Page(
             meaning="A service of Type=notify or forking has to say that it is up within TimeoutStartSec=, 90 seconds "
