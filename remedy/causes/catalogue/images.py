@@ -55,6 +55,12 @@ _KERNEL_CODES: Final = (
     # AMD's counterparts: rocBLAS reads its kernels from a file for each GPU, HIP from the library
     Signature("TensileLibrary", r"rocBLAS error: Cannot read .*TensileLibrary.* for GPU arch", library="rocblas"),
     Signature("hipErrorNoBinaryForGpu"),
+    *any_of(
+        "Mismatched GPU Architecture",
+        "is not compatible with Paddle installation",
+        pattern=r"package was compiled for|with arch",
+        library="paddle",
+    ),
     # TensorRT's plans are code for one kind of GPU; its releases, cuBLAS' and cuDNN's end with some
     Signature("engine plan file is generated on an incompatible device", library="tensorrt"),
     Signature("is not supported by this TensorRT release", library="tensorrt"),
