@@ -49,11 +49,11 @@ _NOT_FOUND: Final = (
     *any_of(
         "nvcc",
         "NVCC",
-        # PyCUDA's set-up script warns, and does without if it is told where the headers are
+        # PyCUDA's set-up script warns, and does without if it is told where the headers are; who says what happens
+        # without it does not say that it is missing
         pattern=r"(?:[Cc]an(?:not|'t)|[Cc]ould (?:not|neither)|[Uu]nable to|[Ff]ailed to) (?:find|locate) (?:the )?"
-        r"[`'\"]?(?i:nvcc)\b"
-        + GOES_ON
-        + r"|\b(?<!\* WARNING: )(?i:nvcc)\b[`'\")]{0,2} (?:compiler |binary |executable )?(?:is |was |could )?"
+        r"[`'\"]?(?i:nvcc)\b" + GOES_ON + r"|\b(?<!\* WARNING: )(?<!\b[Ii]f )(?<!\b[Ww]hen )(?i:nvcc)\b[`'\")]{0,2}"
+        r" (?:compiler |binary |executable )?(?:is |was |could )?"
         r"(?:required .{0,40}but (?:is |was ))?(?:(?:wasn't|isn't|not) (?:be )?(?:installed|found|available"
         r"|(?:in|on) (?:the |your )?\$?(?i:path)\b)|missing\b)"
         + GOES_ON

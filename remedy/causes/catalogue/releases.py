@@ -52,7 +52,8 @@ DEMANDED: Final = (
     ),
     Signature(
         "is too old",
-        _NOT_OTHERS + r".*\b(?i:nvcc)(?: (?:compiler|toolchain|at \S{1,200}|version(?: is \S{1,12} and)?))? is too old",
+        _NOT_OTHERS + r"(?!.*\b(?:[Ii]f|[Ww]hen|may|might)\b).*"
+        r"\b(?i:nvcc)(?: (?:compiler|toolchain|at \S{1,200}|version(?: is \S{1,12} and)?))? is too old",
     ),
 )
 
