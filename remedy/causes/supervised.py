@@ -44,7 +44,12 @@ NOT_RUN: Final = (
     Signature("execve(): ", rf"execve\(\): {_NAMED}: "),
     Signature("annot execute binary file", rf"(?:^|\s){_NAMED}: cannot execute binary file"),
     # Ollama, which looks in the folders of its own
-    Signature("binary not found", rf"\b(?P<program>{SERVERS}) binary not found"),
+    *any_of(
+        "binary not found",
+        "executable not found",
+        "llama-server not found",
+        pattern=rf"\b(?:(?P<program>{SERVERS}) (?:binary|executable)|llama-server) not found",
+    ),
     # LocalAI, of its back ends
     *any_of(
         "backend not found: /",
@@ -57,6 +62,16 @@ NOT_RUN: Final = (
         "no such file or directory: ",
         pattern=rf"sh: (?:no such file or directory: )?(?P<program>(?:[^\s:]*/){SERVERS})(?:: No such file|$)",
     ),
+    # a script by its name: what a shell could not write to bears others
+    *any_of(
+        "ermission denied",
+        ".sh: not found",
+        pattern=r"sh: (?:(?:line )?\d+: )?(?:permission denied: )?(?P<program>[^\s:]+\.sh)(?::? [Pp]ermission denied"
+        r"|: not found|$)",
+    ),
+    Signature(": command not found", rf"^(?:tmux: )?(?P<program>{SERVERS}): command not found$"),
+    Signature("annot exec '", r"annot exec '(?P<program>[^']+)': "),
+    Signature("unable to find the specified executable file"),
     Signature("not found, ", rf"^Command '(?P<program>{SERVERS})' not found, "),
     Signature("is not recognized as ", rf"'(?P<program>{SERVERS}(?:\.exe)?)' is not recognized as "),
     Signature("can't open file ", r"python[\d.]*: can't open file '?(?P<program>[^'\s]+)'?: \[Errno (?:2|13)\]"),

@@ -22,11 +22,13 @@ _AT_WORK_ON: Final = (
     *any_of("Building C", "Linking C", pattern=r"\[ *\d+(?:%|/\d+)\] (?:Building|Linking) C\w* ", weak=True),
     # with its number, or as it is said again where it failed
     Signature("nvcc", r"^(?:\[\d+/\d+\] \S*nvcc |\S*nvcc\s.*\s-c\s)", weak=True),
-    Signature("Building wheel for", weak=True),
+    Signature("Building wheel for", r"wheel for (?!.*\bdone\b)", weak=True),
 )
 # The shell's word behind the line that a program had begun, where that was about a build.
 _KILLED_AMID: Final = Signature(
-    "Killed", r"(?i:compil|\bjit\b|setting up cuda|building|kernels).*[).…%\]] ?Killed\s*$", weak=True
+    "Killed",
+    r"(?i:compil|\bjit\b|setting up cuda|building .{0,40}(?:extension|wheel|module)|kernels).*[).…%\]] ?Killed\s*$",
+    weak=True,
 )
 _CODE_137: Final = any_of(
     "exit",
@@ -44,8 +46,10 @@ def _build_killed(case: Case) -> Claim | None:
     hits = case.hits(*BUILD_KILLED) + victims
     if hits:
         return claim_from(tuple(sorted(hits, key=lambda hit: hit.line.number)))
-    killed = case.hits(_KILLED, *_CODE_137)
     failed = case.hits(*BUILD_FAILED)
+    # What is killed behind the end of a build was no part of it: vLLM ends its processes so.
+    killed = tuple(hit for hit in case.hits(_KILLED) if failed and hit.line.number < failed[-1].line.number)
+    killed += case.hits(*_CODE_137)
     if killed and failed:
         return claim_from(killed + failed, certainty="likely")
     at_work = case.hits(*_AT_WORK_ON)

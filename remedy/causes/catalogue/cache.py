@@ -168,7 +168,7 @@ _WAITING: Final = (
         r"^(?!.*fatal error: )(?!(?:\S+: )?(?!ld\b)[a-z][\w.-]*: (?!.*(?:cache|jit|extension|lock)))"
         r"(?:.*?['\" ](?P<before>/[^'\" :]+)['\"]?: )?.*?tale file handle(?::? ?['\"](?P<path>[^'\"]+))?",
     ),
-    Signature("ESTALE"),
+    Signature("ESTALE", r"(?i:cache|lock|\bjit\b).*ESTALE\b|ESTALE\b.*(?i:cache|lock|\bjit\b)"),
     Signature("Device or resource busy", r"Device or resource busy: ['\"]\S*" + _CACHED_SO),
     *any_of(
         "aiting for lock",

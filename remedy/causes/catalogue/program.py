@@ -75,6 +75,10 @@ _NOT_SPAWNED: Final = (
         r"(?:Permission denied|No such file|Exec format error)",
     ),
 )
+# by its bare name it may be a checkout's folder as well
+_NOT_STARTED: Final = Signature(
+    "No such file or directory: '", rf"\[Errno 2\] [^:'\"]{{2,80}}: '(?P<program>(?:\./)?{SERVERS})'$", weak=True
+)
 # dash says "cannot create" of a file to write to
 _DASH_DENIED: Final = Signature(": Permission denied", r"\bsh: \d+: (?:exec: )?(?P<program>/\S+): Permission denied")
 # bash, of what its exec was to run
@@ -117,7 +121,7 @@ def _exec_failed(case: Case) -> Claim | None:
     if refused or sought:
         literal = not refused and "$" in (case.variable("PATH") or "")
         return claim_from(refused + sought, weight=Weight.NOTED if literal else None)
-    return claim_from(case.hits(_STATUS_127), certainty="possible", weight=Weight.HINT)
+    return claim_from(case.hits(_STATUS_127, _NOT_STARTED), certainty="possible", weight=Weight.HINT)
 
 
 CAUSES: Final = (
@@ -131,7 +135,7 @@ CAUSES: Final = (
         advice="Look at it as the service's user would: `ls -l {program}; head -1 {program}`.||Look at the program: "
         "`" + SHOW + "`, then `ls -l` and `head -1` of its path.",
         judge=_exec_failed,
-        signatures=(*_REFUSED, *_LOOKED_FOR, _LAST_COMMAND, _SHELL_DENIED, *_STATUS_126, _STATUS_127),
+        signatures=(*_REFUSED, *_LOOKED_FOR, _LAST_COMMAND, _SHELL_DENIED, *_STATUS_126, _STATUS_127, _NOT_STARTED),
         statuses=(203,),
         absences=("program-absent",),
         page=Page(
