@@ -30,6 +30,20 @@ NO_GPU_ASKED_FOR: Final = (
     *any_of(
         "a GPU", "GPU is required", pattern=r"rror: .{0,80}(?:\brequires? a|[Yy]ou need a) GPU\b(?! (?:with|of|that))"
     ),
+    *any_of(
+        "equires a",
+        "GPU unavailable",
+        "GPU required",
+        "uda device not found",
+        "UDA device not found",
+        "VIDIA driver",
+        "vidia driver",
+        pattern=r"(?i)^(?!.*(?:fall|\bif\b|CPU)).*(?:\brequires an? NVIDIA GPU\b(?! (?:with|of|that))"
+        r"|\bGPU unavailable\b|\bGPU required but|\bcuda device not found"
+        r"|\bnvidia driver (?:is |was )?not (?:found|installed)"
+        r"|\bno nvidia driver (?:was )?(?:found|installed|detected))",
+    ),
+    Signature("No GPU/TPU found", library="jax"),
     Signature("not able to use GPU", library="torch"),
     Signature("package was not compiled with CUDA support", library="ctranslate2"),
     *any_of(

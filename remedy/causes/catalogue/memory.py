@@ -89,6 +89,19 @@ _GPU_MEMORY: Final = (
     # TensorFlow's and ONNX Runtime's arenas
     Signature("OOM when allocating tensor", r"^(?!.*(?:device:CPU|[Aa]void))"),
     Signature("BFCArena::AllocateRawInternal", library="onnxruntime"),
+    # what people's own programs say
+    *any_of(
+        "显存不足",
+        "GPU memory is insufficient",
+        "VRAM exhausted",
+        "fit in",
+        "too large for",
+        "too big ",
+        "allocate KV cache",
+        pattern=r"(?i)^(?!.*\b(?:if|when|may|might|avoid)\b).*(?:显存不足|GPU memory is insufficient|VRAM exhausted"
+        r"|\b(?:too (?:large|big)|not fit) (?:for|to fit in|in|into) (?:the )?(?:available )?(?:GPU|VRAM)\b(?! cache)"
+        r"|(?:cannot|failed to|unable to) allocate KV cache)",
+    ),
     # torch's allocator asks NVML about it, which was not allowed to answer
     Signature("CUDACachingAllocator", r"NVML_SUCCESS == \w+ INTERNAL ASSERT FAILED", library="torch"),
     Signature("Error in memory profiling. Initial free memory", library="vllm"),

@@ -38,6 +38,13 @@ _DISK: Final = (
     Signature("low on resource: ", r"resource: (?:ephemeral-storage|inodes)", library="kubelet"),
     Signature("ephemeral local storage usage exceeds", library="kubelet"),
     Signature("磁盘空间不足"),
+    *any_of(
+        "disk space",
+        "isk space is",
+        "storage space",
+        pattern=r"(?i)^(?!.*\b(?:if|when|avoid)\b).*(?:\b(?:ran |running )?out of disk space"
+        r"|disk space is insufficient|insufficient storage space)",
+    ),
     Signature("enough free space in /"),
     # Ray's raylet, without the place that it says so from
     Signature("is over ", r"is over \d+% full", library="ray"),
@@ -245,6 +252,15 @@ _PORT: Final = (
         r"|(?i:can ?not|could not|unable to|failed to) (?:bind|listen) (?:to |on )?(?:TCP )?port (?P<refused>\d{2,5})"
         r"|端口 ?(?P<occupied>\d{2,5}) ?已被占用",
     ),
+    *any_of(
+        "already in use",
+        "is listening on port",
+        "already listening on",
+        pattern=r"[Aa]ddress \S+:(?P<held>\d{2,5}) (?:is )?already in use"
+        r"|(?:nother|process|service) (?:\w+ )?is (?:already )?listening on (?:port )?\S{0,40}?:?(?P<heard>\d{2,5})\b",
+    ),
+    # text-generation-inference, of the port of its metrics
+    Signature("failed to build prometheus recorder", library="tgi"),
     Signature("ddress in use"),
     Signature("AddrInUse"),
     Signature("WinError 10048"),
