@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -52,8 +53,8 @@ CHANGES: dict[str, Change] = {
 }
 
 
-#: All of them take minutes.
-SAMPLE = REPORTS[:: max(1, len(REPORTS) // 200)]
+#: All of them take minutes. Which are taken depends on nothing but each one's own id.
+SAMPLE = [report for report in REPORTS if zlib.crc32(report["id"].encode()) % 25 == 0]
 
 
 @functools.cache
