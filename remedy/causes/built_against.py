@@ -59,8 +59,8 @@ OTHER_BUILD: Final = (
     Signature("a single TORCH_LIBRARY can be used", library="torch"),
     Signature("ried to register an operator", r"an operator \(\w+::.*with the same name", library="torch"),
 )
-# torch's own libraries, which an extension finds where torch is of the release and build that it was made with
-TORCHS_OWN: Final = r"lib(?:torch|c10|caffe2)\w*\.so"
+# torch's own libraries and tvm-ffi's, which an extension finds where they are of the release that it was made with
+TORCHS_OWN: Final = r"lib(?:torch|c10|caffe2|tvm_ffi)\w*\.so"
 # An import that goes on without: the binary for this CUDA is not in the wheel.
 NO_BINARY: Final = (
     *any_of("load C++/CUDA extensions", "xFormers wasn't build with CUDA support", pattern="", library="xformers"),
@@ -70,17 +70,23 @@ NO_BINARY: Final = (
     *any_of("CUDA Setup failed despite", "CUDA SETUP: Something unexpected", pattern="", library="bitsandbytes"),
     Signature("an not import sgl_kernel", library="sglang"),
     Signature("CUDA extension not installed", library="gptq"),
+    Signature("Shared library with base name '", library="llama-cpp-python"),
     Signature("CUDA binary not found", r"Configured (?:CUDA|ROCm/CUDA|\w+) binary not found"),
 )
-# An extension that did not load, without a word of why: Windows, and Python of what was to be imported from it. Most
-# often it was built for another torch.
+# An extension that did not load, without a word of why: Windows, and Python of what was to be imported from it; or one
+# whose functions take other arguments (pybind11). Most often it was built for another torch or release.
 UNLOADED: Final = any_of(
     "DLL load failed while importing",
     "or one of its dependencies",
     "NameError: name '",
+    "ould not find module '",
+    "incompatible function arguments",
+    "'NoneType' object has no attribute '",
     # what Triton built here is no wheel's
     pattern=r"DLL load failed while importing (?!__triton_launcher|cuda_utils)"
     r"|\[WinError \d+\] .*Error loading \"[^\"]+\.(?:dll|pyd)\""
-    r"|NameError: name '\w+_(?:ops|ext|cuda)' is not defined",
+    r"|NameError: name '\w+_(?:ops|ext|cuda)' is not defined"
+    r"|TypeError: \w+\(\): incompatible function arguments|'NoneType' object has no attribute '\w+_[fb]wd'"
+    r"|ould not find module '[^']{1,300}site-packages[^']{1,200}\.dll'",
     weak=True,
 )

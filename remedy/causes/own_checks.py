@@ -57,6 +57,24 @@ NO_GPU_ASKED_FOR: Final = (
     Signature("'gpu' requested, but no platforms", library="jax"),
     Signature("CUDA-enabled jaxlib is not installed", library="jax"),
     Signature("ggml_vulkan: No devices found"),
+    Signature("failed lazily at initialization", r"device < (?:num_gpus|static_cast)", library="torch"),
+    *any_of(
+        "available devices are [",
+        "no GPU found in runtime",
+        "you have installed CPU version PaddlePaddle",
+        "annot access accelerator device when none",
+        "is not linked with support for cuda",
+        "was not built with CUDA",
+        pattern=r"/device:GPU:\d.*available devices are \[(?!.*device:GPU)|no GPU found in runtime"
+        r"|CPU version PaddlePaddle|when none is available|not linked with support for cuda"
+        r"|(?:PyTorch|torch) was not built with CUDA",
+    ),
+    *any_of(
+        "GPU is needed",
+        "needs a GPU",
+        "needs a CUDA GPU",
+        pattern=r"(?:Error|Exit|Exception)\w*: .{0,80}(?:GPU is needed|needs a (?:CUDA )?GPU)\b(?! (?:with|of|that))",
+    ),
     # AMD's
     Signature("no ROCm-capable device is detected"),
     Signature("hipErrorNoDevice"),

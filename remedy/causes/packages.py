@@ -39,7 +39,7 @@ MISSING: Final = (
         # without its own library Python did not start: PYTHONHOME, or an installation that was moved
         r"ModuleNotFoundError: No module named '?(?!encodings)(?P<module>[\w.]+)'?"
         # xformers names so the Triton that it goes on without
-        r"|(?<!Error caught was): No module named '?(?!encodings)(?P<module2>[\w.]+)'?(?:;|$)",
+        r"|(?<!Error caught was): No module named '?(?!encodings)(?P<module2>[\w.-]+)'?(?:;|$)",
     ),
     # pip, of what another package asks for
     Signature(
@@ -53,7 +53,9 @@ MISSING: Final = (
     Signature(
         "is not installed",
         r"ImportError: .*is not installed|(?:package|module|library) [`'\"]?\w+[`'\"]? is not installed"
-        r"|'?\w+'? is not installed[.,;]? (?:[Pp]lease|[Ii]nstall|[Rr]un)",
+        r"|'?\w+'? is not installed[.,;]? (?:[Pp]lease|[Ii]nstall|[Rr]un)"
+        # no program has such a name
+        r"|[:：] ?(?!nvidia|cuda)[a-z]{2,20}_\w{2,30} is not installed[.。]?$",
     ),
     Signature(
         "lease install",

@@ -26,6 +26,7 @@ SHUT_DOWN: Final = Signature("pplication shutdown complete", weak=True)
 #: A program that does without what it was refused says so next.
 FELL_BACK: Final = any_of(
     "alling back", "alls back", "ell back", "allback to", "elying on", "oing on without", "ontinuing without",
+    "ailed to create CUDAExecutionProvider",
     pattern="", weak=True,
 )  # fmt: skip
 #: A module that a program looks for and can do without.

@@ -25,13 +25,13 @@ def by_linker(library: str) -> tuple[Signature, ...]:
     """For libraries whose names, without their extension, match ``library``: LNK1104 of one that the compiler asked
     for, LNK1181 of one on the command line."""
     return any_of(
-        "LNK1104", "LNK1181", pattern=rf"LNK1(?:104|181): .{{2,40}}?{_QUOTED}(?:[^'\"]*[\\/])?{library}\.lib\b"
+        "LNK1104", "LNK1181", pattern=rf"LNK1(?:104|181): .{{2,60}}?{_QUOTED}(?:[^'\"]*[\\/])?{library}\.lib\b"
     )
 
 
 def by_compiler(header: str) -> Signature:
     """For headers that match ``header``."""
-    return Signature("C1083: ", rf"C1083: .{{2,60}}?{_QUOTED}?{header}{_QUOTED}?[:：]")
+    return Signature("C1083: ", rf"C1083: (?:.{{2,60}}?(?:{_QUOTED}|[: ]))?{header}(?:{_QUOTED}|: )")
 
 
 #: Microsoft's compiler, of which no part or not every part is installed.
@@ -47,6 +47,8 @@ NO_COMPILER: Final = (
     Signature("Microsoft Visual C++ 1", r"Visual C\+\+ 1\d\.\d (?:or (?:greater|newer) )?is required"),
     Signature("nable to find vcvarsall.bat"),
     Signature("set up the environment for Microsoft Visual Studio", library="nvcc"),
+    # triton-windows and others that look for it themselves
+    Signature("local variable 'cl_path'", library="triton"),
     Signature("hecking compiler version for", r"Error checking compiler version for cl: \[WinError 2\]"),
 )
 #: One that this nvcc does not take: older ones look for theirs and find none, later ones' headers ask for a later nvcc.

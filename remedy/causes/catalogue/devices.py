@@ -79,7 +79,7 @@ GONE: Final = (
     Signature("CUDA unknown error"),
     Signature(
         "unknown error",
-        r"(?:CUDA error|failed to initialize CUDA)\S{0,12}: unknown error|CUDA failure 999\b"
+        r"(?:CUDA error|failed to initialize CUDA)\S{0,12}[:,] unknown error|CUDA failure 999\b"
         r"|(?:CUDA failed with error|cuInit failed:) unknown error|cuda runtime error \(999\)",
     ),
     Signature("busy or unavailable", r"CUDA-capable device.{0,20} busy or unavailable"),

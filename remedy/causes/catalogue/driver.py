@@ -30,6 +30,8 @@ _MISMATCH: Final = (
     Signature("river/library"),
     # cudaErrorSystemDriverMismatch, as torch numbers it
     Signature("Error 803: "),
+    # Debian's packages, of a module that is still loaded
+    Signature("Mismatching nvidia kernel module loaded"),
     # TensorFlow compares the module with the library that it loaded
     Signature("does not match DSO version"),
     Signature("API mismatch", r"client has (?:the )?version (?P<client>[\d.]+).*|API mismatch"),

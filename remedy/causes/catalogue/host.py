@@ -91,7 +91,7 @@ _UNSUPPORTED: Final = (
     *windows.UNSUPPORTED,
     # the rest of nvcc's list (crt/host_config.h)
     Signature("nsupported ", r"nsupported (?:NVHPC compiler|pgc\+\+ config|ICC config|XLC|Microsoft Visual Studio)"),
-    Signature("upported gcc/g++ host compiler found"),
+    Signature("host compiler found", r"[Nn]o supported (?:gcc/g\+\+ )?host compiler found"),
     Signature("is greater than the maximum required version by CUDA", r"\((?P<gcc>[\d.]+)\) is greater than"),
     Signature("is less than the minimum required version by CUDA", r"\((?P<gcc>[\d.]+)\) is less than"),
     # what nvcc's front end makes of a libstdc++ that is newer than it, as the host compiler then reads it
@@ -315,6 +315,7 @@ CAUSES: Final = (
             Signature("ninja is required", r"ninja is required(?! to build sycl)", library="torch"),
             # CMake, of a program that a cache of an earlier run names
             Signature("ninja' '--version'"),
+            Signature("'ninja', '--version'", r"\['ninja', '--version'\]'? returned non-zero"),
             Signature("'which', 'ninja'", r"\['which', 'ninja'\].*returned non-zero"),
             Signature("build program corresponding to", r"build program corresponding to \"Ninja"),
             # DeepSpeed reports on its ops with "JIT compiled ops requires ninja", and then says whether it is there

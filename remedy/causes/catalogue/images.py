@@ -49,11 +49,18 @@ _KERNEL_CODES: Final = (
     Signature("Could not find compatible", r"compatible \w+ extension for compute capability (?P<arch>\d+)"),
     Signature("kernel is not available", r"\b(?P<arch>SM\d+) kernel is not available", library="sageattention"),
     Signature("Unsupported CUDA architecture: sm", library="sageattention"),
+    Signature("support sm_", r"\b(?i:torch|build|wheel)s? (?:does not|doesn't|do not|don't) support (?P<arch>sm_\d+)"),
     # torch, of a GPU that came after the CUDA it was built with
     Signature("requires CUDA_VERSION >= ", library="torch"),
     # AMD's counterparts: rocBLAS reads its kernels from a file for each GPU, HIP from the library
     Signature("TensileLibrary", r"rocBLAS error: Cannot read .*TensileLibrary.* for GPU arch", library="rocblas"),
     Signature("hipErrorNoBinaryForGpu"),
+    *any_of(
+        "Mismatched GPU Architecture",
+        "is not compatible with Paddle installation",
+        pattern=r"package was compiled for|with arch",
+        library="paddle",
+    ),
     # TensorRT's plans are code for one kind of GPU; its releases, cuBLAS' and cuDNN's end with some
     Signature("engine plan file is generated on an incompatible device", library="tensorrt"),
     Signature("is not supported by this TensorRT release", library="tensorrt"),

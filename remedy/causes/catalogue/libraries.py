@@ -18,7 +18,7 @@ from remedy.value import replace
 
 _CUDA_LIBRARY: Final = (
     r"lib(?:cudart|nvrtc|cublas|cublasLt|cudnn|cusparse|cusparseLt|cusolver|curand|cufft|cupti|nvJitLink|nvToolsExt"
-    r"|nvshmem|cufile|nccl|nvfatbin|nvptxcompiler|cutensor|nvinfer|nvvm|cudss|tvm_ffi)"
+    r"|nvshmem|cufile|nccl|nvfatbin|nvptxcompiler|cutensor|nvinfer|nvvm|cudss)"
 )
 _LOAD: Final = (
     Signature("ould not load library", r"ould not load library (?P<lib>" + _CUDA_LIBRARY + r"[\w.]*|cudnn_\w+\.dll)"),
@@ -123,7 +123,12 @@ def _shared_library(case: Case) -> Claim | None:
     missing = tuple(
         hit
         for hit in case.hits(SHARED_OBJECT)
-        if not re.match(r"libcuda\.so|libnccl-net|" + TORCHS_OWN, hit.groups["lib"]) and not _wanted_by_cache(case, hit)
+        if not (
+            re.match(r"libcuda\.so|libnccl-net|" + TORCHS_OWN, hit.groups["lib"])
+            # TensorFlow looks for TensorRT wherever it starts, and does without
+            or re.search(r"dynamic library 'libnvinfer", hit.line.text)
+            or _wanted_by_cache(case, hit)
+        )
     )
     cuda = tuple(hit for hit in missing if re.match(_CUDA_LIBRARY, hit.groups["lib"]))
     found = {hit.groups["lib"] for hit in case.hits(_FOUND)}

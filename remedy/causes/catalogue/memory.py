@@ -86,6 +86,7 @@ _GPU_MEMORY: Final = (
     Signature("evice memory allocation of size ", r"memory allocation of size \d+ failed"),
     *any_of("hipErrorOutOfMemory", "PI_ERROR_OUT_OF_RESOURCES", "Out of memory on device", pattern=""),
     Signature("ROCm error: out of memory"),
+    Signature("ut of memory error on GPU", library="paddle"),
     # TensorFlow's and ONNX Runtime's arenas
     Signature("OOM when allocating tensor", r"^(?!.*(?:device:CPU|[Aa]void))"),
     Signature("BFCArena::AllocateRawInternal", library="onnxruntime"),
@@ -105,7 +106,13 @@ _GPU_MEMORY: Final = (
     # torch's allocator asks NVML about it, which was not allowed to answer
     Signature("CUDACachingAllocator", r"NVML_SUCCESS == \w+ INTERNAL ASSERT FAILED", library="torch"),
     Signature("Error in memory profiling. Initial free memory", library="vllm"),
-    *any_of("Got an OOM, unloading", "OOM_EXCEPTION: ", pattern="", library="comfyui"),
+    *any_of(
+        "Got an OOM, unloading",
+        "OOM_EXCEPTION: ",
+        "Message:** Allocation on device",
+        pattern="",
+        library="comfyui",
+    ),
     *any_of(
         "allocate enough blocks for at least one sequence",
         "maxTokensInPagedKvCache",
@@ -163,6 +170,14 @@ _MINUS_9: Final = (
         r"(?!.*\bnew (?:server|instance|process))",
         weak=True,
     ),
+    # shells, of a program that they ran in the background or from a script; a compiler's kill is a build's
+    *any_of(
+        "illed ",
+        "zsh: killed",
+        pattern=r"(?:^|: )\[?\d+\]?[ +-]*(?:\d+ +)?[Kk]illed\s+(?!(?:\S*/)?(?:cicc|nvcc|ptxas|cc1\w*|ninja)\b)[\w./~]"
+        r"|^zsh: killed\s+\S",
+        weak=True,
+    ),
     # Go's words for it, which follow others where the program's own deadline did it
     Signature("signal: killed", r"(?:terminated|exited): signal: killed", weak=True, library="ollama"),
     *any_of(
@@ -193,6 +208,16 @@ _HOST_MEMORY: Final = (
     Signature("memory allocation of ", r"^memory allocation of \d+ bytes failed"),
     Signature("runtime: out of memory"),
     Signature("low on resource: memory", library="kubelet"),
+    # programs that count it before they load
+    *any_of(
+        "enough RAM",
+        "nsufficient RAM",
+        "nsufficient system memory",
+        "enough system memory",
+        "enough memory on the host",
+        pattern=r"(?i)^(?!.*\b(?:if|when|make sure|ensure)\b).*\b(?:not (?:have )?enough|insufficient) "
+        r"(?:(?:system |host )?RAM\b|system memory|memory on the host)",
+    ),
     # ERROR_COMMITMENT_LIMIT of Windows, in words and by number
     Signature("paging file is too small"),
     *any_of("[WinError 1455]", "(os error 1455)", pattern=""),

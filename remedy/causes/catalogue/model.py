@@ -51,14 +51,31 @@ _NOT_FOUND: Final = (
         "No such file or directory",
         r"No such file or directory:? .{0,4}?['\"]?(?P<model>[^'\"]*(?:config\.json"
         r"|\.safetensors(?:\.index\.json)?|\.(?:gguf|pth|ckpt|onnx|engine|plan)|/params\.json|tokenizer\S*"
-        r"|/models?/[^'\"]*))['\"]?",
+        r"|/models?(?:/[^'\"]*|(?=['\"]))))['\"]?",
     ),
     Signature("failed to open GGUF file", r"GGUF file '?(?P<model>[^']+)'?"),
     # llama.cpp's server ends every load that failed with the words "failed to load model, '...'"
-    Signature("gguf", r"(?:failed to (?:open|load(?! model, '))|no such file).{0,60}\.gguf|\.gguf.{0,40}No such file"),
+    Signature("gguf", r"(?:failed to (?:open|load(?! model, '))|no such file).{0,60}\.gguf|\.gguf.{0,40}[Nn]o such f"),
     # Triton's back ends
-    Signature("' for model", r"unable to find (?:[\w ]+ )?'(?P<model>[^']+)' for model"),
-    Signature("open text file for read ", r"for read (?P<model>\S+/config\.pbtxt)"),
+    Signature("' for model", r"unable to find (?:[\w ]+ |'[^']+' or )?'(?P<model>[^']+)' for model"),
+    # Triton itself, TensorRT-LLM, TensorFlow's server and KServe's
+    *any_of(
+        "open text file for read ",
+        "ailed to stat file ",
+        "opening engine file: ",
+        "ould not find base path ",
+        "ail to locate model file for model ",
+        pattern=r"for read (?P<model>\S+/config\.pbtxt)|stat file (?P<model2>\S+)|engine file: (?P<model3>\S+)"
+        r"|base path (?P<model4>\S+) for servable|under dir (?P<model5>[^\s,]+)",
+    ),
+    # what git leaves of a file that it was to fetch from its large file storage, as a pickle
+    Signature("invalid load key, 'v'", library="torch"),
+    # S3's answers
+    Signature(
+        "An error occurred (", r"\((?:404|NoSuch(?:Key|Bucket))\) when calling the \w+ operation", library="boto"
+    ),
+    # Docker, of a folder with models
+    Signature("ind source path does not exist: ", r"exist: (?P<model>\S*model\S*?)\.?$"),
     Signature("not found, try pulling it first", r"model ['\"](?P<model>[^'\"]+)['\"] not found"),
     Signature("pull model manifest", r"pull model manifest: (?:file does not exist|40[04]\b)"),
     *any_of(
@@ -249,6 +266,15 @@ CAUSES: Final = (
                 "rejected by the repo's authors",
                 pattern="",
             ),
+            # S3's answers, and boto's where it has nothing to ask with
+            *any_of(
+                "An error occurred (",
+                "NoCredentialsError",
+                pattern=r"\((?:403|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken)\) when calling"
+                r"|NoCredentialsError: ",
+                library="boto",
+            ),
+            Signature("NotLoginException", library="modelscope"),
             # llama.cpp's words of the hub's answer, and those of Rust's clients
             *any_of(
                 "status code received: ",

@@ -215,6 +215,14 @@ _BARE: Final = Signature(
 )
 
 
+# Library code uses a name that it did not get, for it goes on without the package: these have no other origin.
+_UNDEFINED: Final = Signature(
+    "NameError: name '",
+    r"name '(?:flash_attn|causal_conv1d|selective_scan|deepspeed|xformers|bnb)\w*' is not",
+    weak=True,
+)
+
+
 def _package_missing(case: Case) -> Claim | None:
     hits = tuple(
         hit for hit in case.hits(*MISSING) if not (re.search(_INNER, hit.line.text) or was_to_be_built(case, hit))
@@ -228,7 +236,7 @@ def _package_missing(case: Case) -> Claim | None:
         return claim
     if not hits and not any(not says_only_that(line.text) for line in case.errors):
         return claim_from(case.hits(_BARE), certainty="likely", weight=Weight.NOTED)
-    return claim_from(hits)
+    return claim_from(hits) or claim_from(case.hits(_UNDEFINED), certainty="possible", weight=Weight.HINT)
 
 
 CAUSES: Final = (
@@ -277,7 +285,7 @@ CAUSES: Final = (
         advice="Install the package that holds it with the interpreter that the unit runs: `{python} -m pip install "
         "{module}`.||Install it with the interpreter that the unit runs, `PYTHON -m pip install …`.",
         judge=_package_missing,
-        signatures=(*MISSING, _BARE, *indexes.SIGNATURES, _NO_NUMPY, _ABSENT_NUMPY, LOADED_BUILT),
+        signatures=(*MISSING, _BARE, _UNDEFINED, *indexes.SIGNATURES, _NO_NUMPY, _ABSENT_NUMPY, LOADED_BUILT),
         page=Page(
             meaning="Python looked through its own site-packages and didn't find a module.",
             origin="The unit runs another interpreter than the one it was installed into, or the package is an "

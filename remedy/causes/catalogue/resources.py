@@ -148,11 +148,23 @@ _NCCL: Final = (
         library="nvshmem",
     ),
     Signature("init failed for transport: ", library="nvshmem"),
+    Signature("waitForInput: socket", r"\[c10d\] waitForInput: .*timed out after", library="torch"),
+    # memory that ranks share over NVLink; the transfers of separate prefill
+    *any_of(
+        "SymmDeviceMemory]",
+        "SymmetricMemory.rendezvous(",
+        pattern=r"not support multicast|return _Symm",
+        library="torch",
+    ),
+    Signature(
+        "Process failed for slice", r"transport retry counter exceeded|local protection error", library="mooncake"
+    ),
     # Ascend's
     *any_of(
         *("cclCommInitRootInfo", "HCCL function error", "HCCL error"),
         pattern=r"[Hh]cclComm|HCCL (?:function )?error(?! codes)",
     ),
+    Signature("EI00", r"\bEI00\d\d: .*(?:Transport init error|socket times? ?out)", library="hccl"),
     Signature("NVLS", r"NVLS .{0,60}(?:fail|error)|multicast .{0,30}(?:fail|error)"),
 )
 _NCCL_LAST: Final = Signature("nccl==", r"vLLM is using nccl==|sglang is using nccl==|is using nccl==", weak=True)
