@@ -42,6 +42,11 @@ BUILT_AGAINST: Final = (
     *any_of("does not have build: ", "ind a build variant for this system", pattern="", library="kernels"),
     Signature("Import of the `bindings` module failed", library="tensorrt-llm"),
     Signature("is not compatible with this version of TensorRT", library="tensorrt"),
+    # torchcodec tries its builds for one FFmpeg after the other, and blames torch's release or FFmpeg
+    Signature("Could not load libtorchcodec", library="torchcodec"),
+    # pybind11 and Python itself, of a module that was compiled for another Python
+    Signature("module was compiled for", r"ImportError: Python version mismatch: module was compiled"),
+    Signature("uses unknown slot ID", r"SystemError: module \S+ uses unknown slot ID"),
 )
 # torch, of an extension's operator that Python calls with the arguments of another release of it; of torch's own
 # operators it is the caller that is wrong

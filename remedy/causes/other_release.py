@@ -76,6 +76,15 @@ OTHER_RELEASE: Final = (
         r"|mutable default <class .* is not allowed|TypeError: '(?:type|ABCMeta)' object is not",
         library="python",
     ),
+    # torch's compiler, of an interpreter whose bytecode it does not read yet
+    *any_of(
+        "supported on Python",
+        "supported for torch.compile",
+        pattern=r"(?:Dynamo|torch\.compile) is not supported on Python 3|Python 3\.\d+\+ not yet supported",
+        library="torch",
+    ),
+    Signature("has no wheels with a matching Python", library="uv"),
+    Signature("is not supported yet in `transformers", library="unsloth"),
     # names of distributions that are no versions: of packages of a Linux distribution, or of a source without its tags
     Signature("InvalidVersion", r"InvalidVersion: Invalid version", library="packaging"),
     Signature("max supported IR version", library="onnxruntime"),

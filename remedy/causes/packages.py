@@ -8,7 +8,8 @@ from remedy.hints import Final
 
 #: Packages of the serving world, as their users' messages call them; a hyphen stands in names of pip's alone.
 PACKAGE: Final = (
-    r"(?:[Tt]orch(?:_xla|audio|codec)?|PyTorch|pytorch|[Tt]riton|[Tt]ransformers|tokenizers|huggingface\w*|pydantic|mistral\w*|[Ff]lash_?[Ii]nfer"
+    r"(?:[Tt]orch(?:_xla|audio|codec)?|PyTorch|pytorch|[Tt]riton|[Tt]ransformers|tokenizers|huggingface\w*|pydantic|mistral\w*"
+    r"|[Uu]nsloth(?:_zoo)?|[Ff]lash_?[Ii]nfer"
     r"|[Ff]lash_?[Aa]tt(?:n|ention)\d?|[Ff]lash_?MLA|[Dd]eep_?(?:GEMM|gemm|EP|ep|[Ss]peed)|xformers|vllm|vLLM|sglang|SGLang"
     r"|sgl_kernel|NIXL|nixl|[Rr]ay|accelerate|peft|bitsandbytes|torchao|torchvision|numpy|NumPy|kernels|optimum|outlines"
     r"|xgrammar|cuDNN|(?!compute-|sm-)[a-z]\w*(?:-[a-z]\w*)+)"

@@ -48,6 +48,7 @@ _CONFLICT: Final = (
     *any_of(
         "upgrade",
         "Upgrade",
+        "lease update ",
         pattern=r"(?:(?:[Pp]lease|need to|consider|users to|;) (?:upgrade|update)|\. Upgrade) (?:your |to )?[`'\"]?"
         + PACKAGE,
     ),
@@ -81,7 +82,7 @@ _CONFLICT: Final = (
         "≥",
         "==",
         "at least",
-        pattern=r"Error.*\b(?:requires?|needs|available in) `?(?P<package>"
+        pattern=r"Error.*\b(?:requires?|needs|available in|only supports) `?(?P<package>"
         + PACKAGE
         + r")`?(?: version)? ?(?:>=|≥|==|at least(?: version)?) ?v?\d(?!.*not installed)"
         + r"|Error: (?:.*\W)?(?P<package2>"
@@ -117,7 +118,7 @@ _CONFLICT: Final = (
     ),
     Signature(
         "version of",
-        r"version of [`'\"]?(?P<package>[\w.-]+)[`'\"]? (?:that |you are using )?(?:is not compatible"
+        r"version of [`'\"]?(?P<package>[\w.-]+)[`'\"]? (?:that |you are using |\(\d[\w.]*\) )?(?:is not compatible"
         r"|does not support)|not supported in your version of \w|(?:ncompatible version of "
         + PACKAGE
         + r"|ound an incompatible version of (?P<package2>[\w-]+))\b",
