@@ -118,7 +118,7 @@ def _survived(case: Case, claim: Claim, others: tuple[Claim, ...]) -> bool:
         return False
     if any(other.last_line > went_on[-1] for other in others):
         return True
-    told = (*case.errors, last) if last and not last.quiet else case.errors
+    told = (*case.errors, last) if last and not last.quiet and case.ends_in_error else case.errors
     later = [line for line in told if line.number > went_on[-1] and not says_only_that(line.text)]
     return bool(later) and not any(speaks_of_compilers(line.text) for line in later)
 
