@@ -8,11 +8,15 @@ from __future__ import annotations
 from remedy.causes.entry import Signature, any_of
 from remedy.hints import Final
 
+# Each is what the first pattern below wants behind the name: that alone stands in every other line.
+_BEHIND: Final = (
+    " GPU", " gpu", " dev", " ena", " cap", " supp", " is ", " was ", " not ", " una", " requ", " must ", " but ",
+    ", but", "-",
+)  # fmt: skip
+
 NO_GPU_ASKED_FOR: Final = (
     *any_of(
-        "CUDA ",
-        "Cuda ",
-        "cuda ",
+        *(name + word for name in ("CUDA", "Cuda", "cuda") for word in _BEHIND),
         pattern=r"(?i)^(?!.*(?:nvcc|cuda_home|toolkit|compil|install|fall|\busing (?:the )?cpu|\bbuild)).*"
         r"(?:(?:Error|Exception|Exit)\w*: |^(?:[A-Z]+:[\w.]+:)?|error: )"
         r"(?:.{0,60}\brequires? (?:a )?cuda(?: |-)?(?:gpu|device|enabled|capable|, but)"
